@@ -6,7 +6,6 @@ was preempted, and the same command goes on with it. 130: interrupted by Ctrl-C.
 
 import difflib
 import importlib
-import io
 import logging
 import os
 import re
@@ -15,7 +14,13 @@ import warnings
 from collections.abc import Callable, Iterable, Sequence
 
 from luke_jax import __version__
-from luke_jax.cli.process import ask_for_huge_pages, keep_programs, outcome
+from luke_jax.cli.process import (
+  ask_for_huge_pages,
+  keep_programs,
+  one_line,
+  outcome,
+  shown_streams,
+)
 from luke_jax.errors import InputError
 
 HELP = {"-h", "--help", "help"}
@@ -223,10 +228,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     keep_programs()
     ask_for_huge_pages(sys.argv[1:])
   arguments = list(sys.argv[1:] if arguments is None else arguments)
+  with shown_streams():
+    return _ended(arguments)
+
+
+def _ended(arguments: list[str]) -> int:
+  """Runs a subcommand, and says in a line why it ended."""
   warnings.showwarning = _show_warning
-  for stream in (sys.stdout, sys.stderr):
-    if isinstance(stream, io.TextIOWrapper):  # the encoding of a terminal may lack some letters
-      stream.reconfigure(errors="backslashreplace")
   # They log the tracebacks of exceptions that they also raise: absl for Orbax.
   for library in ("absl", "gcsfs", "google"):
     logging.getLogger(library).setLevel(logging.CRITICAL)
@@ -239,7 +247,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     said = outcome(fault)
     if said is None:
       raise
-    print(f"luke-jax: {said[0]}", file=sys.stderr)
+    print(f"luke-jax: {one_line(said[0])}", file=sys.stderr)
     return said[1]
 
 
@@ -273,4 +281,4 @@ def _run(arguments: list[str]) -> int | None:
 
 def _show_warning(message, category, filename, lineno, file=None, line=None) -> None:
   """Prints a warning as one line, without its source line, which would not help a user."""
-  print(f"luke-jax: warning: {message}", file=sys.stderr)
+  print(f"luke-jax: warning: {one_line(str(message))}", file=sys.stderr)

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from typing import Annotated
 
 import jax
-from rich.console import Console
 from rich.table import Table
 from tyro.conf import Positional, arg
 
@@ -14,6 +13,7 @@ from luke_jax.demo import report, running
 from luke_jax.demo.steps import check_repository, run_folder, steps
 from luke_jax.errors import InputError
 from luke_jax.files import Path
+from luke_jax.terminal import Console
 from luke_jax.training.metrics import summary_line
 
 MOST_CHARACTERS = 2000  # of a text: seconds to read

@@ -4,7 +4,6 @@ import json
 from typing import Annotated
 
 import numpy as np
-from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 from tyro.conf import Positional, arg
@@ -15,6 +14,7 @@ from luke_jax.files import Path, check_place, is_file_in, whole
 from luke_jax.runs.models import model_directory
 from luke_jax.systems.ernie_thu.aligning import AlignedTexts, aligned_texts
 from luke_jax.tasks.linked_texts import JSON, LinkedText, marked_text, read_linked_texts
+from luke_jax.terminal import Console
 from luke_jax.text.alignment import Alignment
 from luke_jax.wiki.mentions.linker import MentionLinker
 

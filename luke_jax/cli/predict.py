@@ -7,7 +7,6 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Annotated, Any, TextIO
 
-from rich.console import Console
 from tyro.conf import OmitArgPrefixes, Positional, arg
 
 from luke_jax.cli.printing import counted
@@ -21,6 +20,7 @@ from luke_jax.tasks.datasets import is_split
 from luke_jax.tasks.files import Faults, json_object, lines, lines_of, parse_lines
 from luke_jax.tasks.fine_tuning import Example, FineTunedTask, Prediction
 from luke_jax.tasks.ner.files import to_columns
+from luke_jax.terminal import Console
 from luke_jax.web_page import FOOT, head
 
 # Fields that a task reads beside a text.

@@ -1,15 +1,18 @@
 """The begin and the end of a command's process."""
 
 import contextlib
+import io
 import os
 import re
 import signal
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from typing import TextIO, cast
 
 from luke_jax.errors import InputError
 from luke_jax.files import Path, program_folder
+from luke_jax.terminal import Stream, visible
 
 BEGUN = time.perf_counter_ns()  # of the command
 
@@ -59,6 +62,25 @@ def waits_to_be_asked(mode: Path = MODE) -> bool:
     return "[madvise]" in mode.read_text(encoding="utf-8")
   except OSError:
     return False
+
+
+@contextlib.contextmanager
+def shown_streams() -> Iterator[None]:
+  """Lets `print` show in a terminal, as pictures, what would control it; files keep it."""
+  before = sys.stdout, sys.stderr
+  for stream in before:
+    if isinstance(stream, io.TextIOWrapper):  # the encoding of a terminal may lack some letters
+      stream.reconfigure(errors="backslashreplace")
+  sys.stdout, sys.stderr = (cast(TextIO, Stream(x)) if x.isatty() else x for x in before)
+  try:
+    yield
+  finally:
+    sys.stdout, sys.stderr = before
+
+
+def one_line(text: str) -> str:
+  """Returns a message as a line: names of files may have line breaks and other controls."""
+  return visible(text.replace("\n", " "))
 
 
 _NO_MEMORY = re.compile(r"RESOURCE_EXHAUSTED|[Oo]ut of memory|[Ff]ailed to allocate")

@@ -8,7 +8,6 @@ from collections.abc import Sequence
 from typing import Annotated
 
 import jax
-from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 from tyro.conf import OmitArgPrefixes, Positional, UseAppendAction, arg
@@ -23,6 +22,7 @@ from luke_jax.runs.recipes import HELD_OUT, plain_experiment, read_experiment, t
 from luke_jax.runs.report import REPORT, write_report
 from luke_jax.runs.training import CURVE, LEAST, cross_validated, learning_curve, verdict
 from luke_jax.tasks.known import CLASSES
+from luke_jax.terminal import Console
 from luke_jax.training import processes
 from luke_jax.training.directory import CONFIG, PIPED
 from luke_jax.training.experiment import Experiment, describe, load_experiment

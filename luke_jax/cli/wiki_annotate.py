@@ -7,14 +7,13 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Annotated, NamedTuple, TextIO
 
-from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 from tyro.conf import Positional, arg
 
-from luke_jax.cli.printing import printable
 from luke_jax.errors import InputError
 from luke_jax.files import Path, is_file_in, whole
+from luke_jax.terminal import Console, visible
 from luke_jax.web_page import FOOT, head
 from luke_jax.wiki.mentions.annotate import (
   LINKED_AT_ALL,
@@ -172,11 +171,11 @@ def _write_rows(file: TextIO, line: AnnotatedLine, annotations: Annotations) -> 
 
 
 def _show(console: Console, text: str, annotations: Annotations) -> None:
-  marked = Text(printable(text))
+  marked = Text(visible(text))
   table = Table("name", "means", box=None)
   for annotation in annotations:
     marked.stylize(COLOUR, annotation.start, annotation.end)
-    name = printable(text[annotation.start : annotation.end])
+    name = visible(text[annotation.start : annotation.end])
     table.add_row(Text(name), Text(_meaning(annotation)))
   console.print(marked, soft_wrap=True)
   if annotations:
