@@ -27,9 +27,9 @@ HELP = {"-h", "--help", "help"}
 # Purpose -> name -> module of this package, or one and the function in it, and a line on it.
 SECTIONS = {
   "First": {
-    "demo": ("demo", "Trains on English, pretrains a tiny LUKE, and writes a page of results."),
     "get": ("doctor:get", "Fetches a published model that knows English, once."),
     "try": ("serve:try_page", "Opens a page that shows names, relations and answers as you type."),
+    "demo": ("demo", "Trains on English, pretrains a tiny LUKE, and writes a page of results."),
     "serve": ("serve", "Answers requests for predictions over HTTP, for programs."),
     "doctor": (
       "doctor:doctor",
@@ -151,9 +151,9 @@ COMMANDS = {name: what for commands in SECTIONS.values() for name, what in comma
 
 BEGIN = """\
 Begin here:
-  luke-jax demo
-  luke-jax train ner --train train.conll --dev dev.conll --model luke-base --output runs/ner
-  luke-jax predict ner runs/ner "Ana lives in Paris."
+  luke-jax get english
+  luke-jax predict ner english/ner "Ana lives in Paris."
+  luke-jax train ner --train train.conll --model english --output runs/ner
 """
 END = """\
 luke-jax COMMAND --help shows more of it, with an example; luke-jax --version the version.

