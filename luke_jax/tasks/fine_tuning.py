@@ -67,6 +67,7 @@ class FineTunedTask(Task, Generic[Example, Prediction]):
   reads_vectors: ClassVar[bool] = False  # of the entities that examples link
   # The calibration of its model changes its scores; else its threshold is one of those it computes.
   calibrated: ClassVar[bool] = True
+  spreadsheet: ClassVar[Sequence[str]] = ()  # columns, where cells have names by their words
   # Whether the task reads entities by title, or [MASK] and its like only.
   entity_table: ClassVar[Literal["special", "whole"]] = "special"
 

@@ -183,6 +183,10 @@ def parse(value: Mapping[str, Any], id: str, place: str) -> LinkingExample:
     return LinkingExample(id, place, text.text)
   mentions = []
   for mention in listed(value, "mentions", place):
+    if isinstance(mention, str):
+      mention = text.span(mention, "mentions")
+      mentions.append(LinkedMention(*mention))
+      continue
     _check(mention, place)
     start, end = text.span(list(mention[:2]), "mentions")
     title = (mention[2] or "") if len(mention) > 2 else None
