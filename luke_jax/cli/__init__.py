@@ -17,6 +17,7 @@ from luke_jax import __version__
 from luke_jax.cli.process import (
   ask_for_huge_pages,
   keep_programs,
+  leave_out_tpus,
   one_line,
   outcome,
   shown_streams,
@@ -226,6 +227,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
   """Runs a subcommand and returns the exit status."""
   if arguments is None:  # not where another program calls this
     keep_programs()
+    if sys.argv[1:2] != ["doctor"]:  # which says what JAX finds by itself
+      leave_out_tpus()
     ask_for_huge_pages(sys.argv[1:])
   arguments = list(sys.argv[1:] if arguments is None else arguments)
   with shown_streams():

@@ -8,6 +8,8 @@ import signal
 import sys
 import time
 from collections.abc import Iterator, Sequence
+from importlib.metadata import entry_points
+from importlib.util import find_spec
 from typing import TextIO, cast
 
 from luke_jax.errors import InputError
@@ -113,3 +115,31 @@ def keep_programs() -> None:
     return
   os.environ["JAX_COMPILATION_CACHE_DIR"] = str(folder)
   os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0.1")
+
+
+CHIPS = ("dev/accel*", "dev/vfio/[0-9]*")
+VENDORS, GOOGLE = "sys/bus/pci/devices/*/vendor", "0x1ae0"
+OF_TPUS = ("TPU_", "CLOUD_TPU_", "MEGASCALE_", "JAX_PLATFORM")  # settings that ask for platforms
+
+
+def leave_out_tpus() -> None:
+  """Tells JAX, before it is imported, of a machine without a TPU where libtpu is installed.
+
+  Else it looks for one: a second, and five lines of libtpu on stderr. Whatever may be a TPU, and
+  whatever names platforms, is left to JAX, and so is a machine with plugins for others.
+  """
+  if any(name.startswith(OF_TPUS) for name in os.environ) or not find_spec("libtpu"):
+    return
+  if entry_points(group="jax_plugins") or may_have_tpu():
+    return
+  os.environ["JAX_PLATFORMS"] = "cpu"
+
+
+def may_have_tpu(root: Path = Path("/")) -> bool:
+  """Returns whether a device of this machine may be a TPU."""
+  if any(next(root.glob(pattern), None) for pattern in CHIPS):
+    return True
+  try:
+    return any(file.read_text("utf-8").strip() == GOOGLE for file in root.glob(VENDORS))
+  except OSError:
+    return True
