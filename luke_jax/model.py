@@ -18,10 +18,11 @@ from luke_jax.convert.saving import TRANSFORMERS, Form, save
 from luke_jax.convert.tensors import Dtype
 from luke_jax.errors import InputError
 from luke_jax.files import Path
+from luke_jax.inference.batches import roomy_widths
 from luke_jax.inference.predicting import predict
 from luke_jax.inference.settings import own_head
 from luke_jax.models.head import Outputs
-from luke_jax.models.network import Network, apply
+from luke_jax.models.network import Network, apply, in_order
 from luke_jax.models.system import System
 from luke_jax.nn.encoder import stack_layers
 from luke_jax.tasks.predictions import Answer, Relation, Span, Types
@@ -36,8 +37,11 @@ class Model(ModelParts):
 
   @classmethod
   def of(cls, parts: ModelParts) -> "Model":
-    """Returns the model of these parts."""
-    return cls(**{field.name: getattr(parts, field.name) for field in dataclasses.fields(parts)})
+    """Returns the model of these parts, whose processor pads to what `predict` compiles for."""
+    fields = {field.name: getattr(parts, field.name) for field in dataclasses.fields(parts)}
+    if parts.processor:
+      fields["processor"] = dataclasses.replace(parts.processor, widths=roomy_widths())
+    return cls(**fields)
 
   def __call__(
     self,
@@ -59,7 +63,7 @@ class Model(ModelParts):
     arrays = {name: np.asarray(x) for name, x in inputs.items() if x is not None}
     check_inputs(self.network, arrays)
     if not (output_hidden_states or output_attentions):
-      return _apply(*self.predicting, arrays)
+      return dict(_apply(*self.predicting, arrays))
     outputs, states = _apply_with_states(*self.predicting, arrays)
     if not output_attentions:
       del states["attentions"]
@@ -184,7 +188,7 @@ def load(
 
 @functools.partial(jax.jit, static_argnames="network")
 def _apply(network: Network, params: dict, inputs: dict) -> Outputs:
-  return apply(network, params, inputs)
+  return in_order(apply(network, params, inputs))
 
 
 @functools.partial(jax.jit, static_argnames="network")

@@ -6,7 +6,6 @@ was preempted, and the same command goes on with it. 130: interrupted by Ctrl-C.
 
 import difflib
 import importlib
-import io
 import logging
 import os
 import re
@@ -15,16 +14,23 @@ import warnings
 from collections.abc import Callable, Iterable, Sequence
 
 from luke_jax import __version__
-from luke_jax.cli.process import ask_for_huge_pages, keep_programs, outcome
+from luke_jax.cli.process import (
+  ask_for_huge_pages,
+  keep_programs,
+  leave_out_tpus,
+  one_line,
+  outcome,
+  shown_streams,
+)
 from luke_jax.errors import InputError
 
 HELP = {"-h", "--help", "help"}
 # Purpose -> name -> module of this package, or one and the function in it, and a line on it.
 SECTIONS = {
   "First": {
-    "demo": ("demo", "Trains on English, pretrains a tiny LUKE, and writes a page of results."),
     "get": ("doctor:get", "Fetches a published model that knows English, once."),
     "try": ("serve:try_page", "Opens a page that shows names, relations and answers as you type."),
+    "demo": ("demo", "Trains on English, pretrains a tiny LUKE, and writes a page of results."),
     "serve": ("serve", "Answers requests for predictions over HTTP, for programs."),
     "doctor": (
       "doctor:doctor",
@@ -146,9 +152,9 @@ COMMANDS = {name: what for commands in SECTIONS.values() for name, what in comma
 
 BEGIN = """\
 Begin here:
-  luke-jax demo
-  luke-jax train ner --train train.conll --dev dev.conll --model luke-base --output runs/ner
-  luke-jax predict ner runs/ner "Ana lives in Paris."
+  luke-jax get english
+  luke-jax predict ner english/ner "Ana lives in Paris."
+  luke-jax train ner --train train.conll --model english --output runs/ner
 """
 END = """\
 luke-jax COMMAND --help shows more of it, with an example; luke-jax --version the version.
@@ -221,12 +227,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
   """Runs a subcommand and returns the exit status."""
   if arguments is None:  # not where another program calls this
     keep_programs()
+    if sys.argv[1:2] != ["doctor"]:  # which says what JAX finds by itself
+      leave_out_tpus()
     ask_for_huge_pages(sys.argv[1:])
   arguments = list(sys.argv[1:] if arguments is None else arguments)
+  with shown_streams():
+    return _ended(arguments)
+
+
+def _ended(arguments: list[str]) -> int:
+  """Runs a subcommand, and says in a line why it ended."""
   warnings.showwarning = _show_warning
-  for stream in (sys.stdout, sys.stderr):
-    if isinstance(stream, io.TextIOWrapper):  # the encoding of a terminal may lack some letters
-      stream.reconfigure(errors="backslashreplace")
   # They log the tracebacks of exceptions that they also raise: absl for Orbax.
   for library in ("absl", "gcsfs", "google"):
     logging.getLogger(library).setLevel(logging.CRITICAL)
@@ -239,7 +250,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     said = outcome(fault)
     if said is None:
       raise
-    print(f"luke-jax: {said[0]}", file=sys.stderr)
+    print(f"luke-jax: {one_line(said[0])}", file=sys.stderr)
     return said[1]
 
 
@@ -273,4 +284,4 @@ def _run(arguments: list[str]) -> int | None:
 
 def _show_warning(message, category, filename, lineno, file=None, line=None) -> None:
   """Prints a warning as one line, without its source line, which would not help a user."""
-  print(f"luke-jax: warning: {message}", file=sys.stderr)
+  print(f"luke-jax: warning: {one_line(str(message))}", file=sys.stderr)

@@ -13,6 +13,7 @@ from tyro.constructors import ConstructorRegistry, PrimitiveConstructorSpec, Pri
 
 from luke_jax.errors import InputError
 from luke_jax.files import Path
+from luke_jax.terminal import of_rich
 
 Call = Callable[[], int | None]
 Parse = Callable[[Sequence[str]], Call]
@@ -81,7 +82,7 @@ def bound(run: Callable[..., int | None], prog: str, arguments: Sequence[str]) -
 
   arguments = _joined(arguments)
   try:
-    with contextlib.redirect_stderr(io.StringIO()):
+    with contextlib.redirect_stderr(io.StringIO()), contextlib.redirect_stdout(of_rich()):
       return parse(arguments)
   except SystemExit as exit_:
     if not exit_.code:

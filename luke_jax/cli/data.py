@@ -19,7 +19,7 @@ from tyro.conf import OmitArgPrefixes, Positional, arg
 from luke_jax.cli.task_inputs import FileOptions, report_faults, with_attributes
 from luke_jax.convert.sources import read_backbone
 from luke_jax.errors import InputError
-from luke_jax.files import Path, whole
+from luke_jax.files import Path, is_there, whole
 from luke_jax.runs.models import model_directory
 from luke_jax.runs.outline import FEW
 from luke_jax.show.marked import marked_line, pieces_of
@@ -66,7 +66,7 @@ def data_check(
   if not files:
     raise InputError("FILE: missing; expected one at least")
   for file in files:
-    if not is_split(file) and not Path(file).exists():
+    if not is_split(file) and not is_there(file):
       raise InputError(f"{file}: no such file; expected a file of examples")
   directory = model_directory(model) if model else None
   settings = form.of(task_class(task)(text=str(directory or "")))

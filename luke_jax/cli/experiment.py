@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from typing import Annotated, Any
 
 import jax
-from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 from tyro.conf import Positional, UseAppendAction, arg
@@ -31,6 +30,7 @@ from luke_jax.results.tables import (
 from luke_jax.runs.planned import PlannedStep
 from luke_jax.runs.recipes import consistent, read_experiment
 from luke_jax.runs.training import run
+from luke_jax.terminal import Console
 from luke_jax.training import processes
 from luke_jax.training.experiment import Experiment, experiment_and_notes
 from luke_jax.training.loop import Summary

@@ -3,13 +3,13 @@
 import json
 from typing import Annotated, Literal
 
-from rich.console import Console
 from rich.table import Table
 from tyro.conf import Positional, UseAppendAction, arg
 
 from luke_jax.errors import InputError
 from luke_jax.files import Path
 from luke_jax.graph.vectors import folder_norm, nearest, open_vectors
+from luke_jax.terminal import Console
 
 
 def graph_train(

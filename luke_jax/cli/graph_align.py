@@ -4,17 +4,17 @@ import json
 from typing import Annotated
 
 import numpy as np
-from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 from tyro.conf import Positional, arg
 
 from luke_jax.convert.reading import read
 from luke_jax.errors import InputError
-from luke_jax.files import Path, check_place, whole
+from luke_jax.files import Path, check_place, is_file_in, whole
 from luke_jax.runs.models import model_directory
 from luke_jax.systems.ernie_thu.aligning import AlignedTexts, aligned_texts
 from luke_jax.tasks.linked_texts import JSON, LinkedText, marked_text, read_linked_texts
+from luke_jax.terminal import Console
 from luke_jax.text.alignment import Alignment
 from luke_jax.wiki.mentions.linker import MentionLinker
 
@@ -72,11 +72,8 @@ def run(
 
 
 def _texts(source: str) -> list[LinkedText]:
-  path = Path(source)
-  if path.is_file():
-    texts = list(read_linked_texts(path))
-  elif path.suffix and not any(map(str.isspace, source)):
-    raise InputError(f"{source}: no such file; expected a text or a file of texts")
+  if is_file_in(source, "a text or a file of texts"):
+    texts = list(read_linked_texts(Path(source)))
   else:
     texts = [marked_text(source)] if source.strip() else []
   if not texts:

@@ -4,9 +4,9 @@ from collections import defaultdict
 from typing import Annotated
 
 import numpy as np
-from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
+from rich.text import Text
 from tyro.conf import Positional, arg
 
 from luke_jax.cli.printing import stderr_console
@@ -23,6 +23,7 @@ from luke_jax.files import Path, check_place, sizes, write_json
 from luke_jax.files.copies import local
 from luke_jax.results.parity import Difference, Parity, compare
 from luke_jax.runs.models import export
+from luke_jax.terminal import Console
 from luke_jax.text import load_entity_vocab
 from luke_jax.training.experiment import load_experiment
 
@@ -176,13 +177,13 @@ def _by_layer(rows: list[Difference]) -> dict[str, list[Difference]]:
   return grouped
 
 
-def _parity_cell(rows: list[Difference] | None, tolerance: float) -> str:
+def _parity_cell(rows: list[Difference] | None, tolerance: float) -> Text:
   if not rows:
-    return ""
+    return Text()
   worst = max(rows, key=lambda row: row.largest)
   head = worst.what.partition(", head ")[2]
   text = f"{worst.largest:.1e} ({worst.mean:.0e})" + (f" head {head}" if head else "")
-  return text if worst.largest <= tolerance else f"[red]{text}[/red]"
+  return Text(text, "" if worst.largest <= tolerance else "red")
 
 
 def entities_add(

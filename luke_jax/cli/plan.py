@@ -2,7 +2,6 @@
 
 from typing import Annotated
 
-from rich.console import Console
 from tyro.conf import Positional, UseAppendAction, arg
 
 from luke_jax.cli.printing import stderr_console
@@ -12,6 +11,7 @@ from luke_jax.plan.compiling import Compiled, OutOfMemory, largest_fit
 from luke_jax.plan.plan import Plan
 from luke_jax.plan.report import report
 from luke_jax.runs.planned import PlannedStep
+from luke_jax.terminal import Console
 from luke_jax.training.metrics import summary_line
 
 

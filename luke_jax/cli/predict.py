@@ -7,13 +7,12 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Annotated, Any, TextIO
 
-from rich.console import Console
 from tyro.conf import OmitArgPrefixes, Positional, arg
 
 from luke_jax.cli.printing import counted
 from luke_jax.cli.task_inputs import FileOptions, ModelOptions, report_faults, warn_of_scores
 from luke_jax.errors import InputError
-from luke_jax.files import Path, check_place, whole
+from luke_jax.files import Path, check_place, is_file_in, is_there, whole
 from luke_jax.inference.predicting import Abstaining, for_predictions, predictions
 from luke_jax.show.picture import STYLE
 from luke_jax.show.predictions import pictured, shown
@@ -21,6 +20,7 @@ from luke_jax.tasks.datasets import is_split
 from luke_jax.tasks.files import Faults, json_object, lines, lines_of, parse_lines
 from luke_jax.tasks.fine_tuning import Example, FineTunedTask, Prediction
 from luke_jax.tasks.ner.files import to_columns
+from luke_jax.terminal import Console
 from luke_jax.web_page import FOOT, head
 
 # Fields that a task reads beside a text.
@@ -76,7 +76,7 @@ def run(
     warn_of_scores(model, settings)
   faults = Faults(skip=skip_bad)
   examples, total = examples_in(settings, source, faults)
-  file = source if Path(source).is_file() else ""
+  file = source if is_there(source) else ""
   found = predictions(model, settings, announced(examples), faults, file=file)
   predicted = ((example, abstaining.kept(prediction)) for example, prediction in found)
   _show(settings, predicted, output, write, total)
@@ -107,24 +107,25 @@ def examples_in(
   settings: FineTunedTask[Example, Prediction], source: str, faults: Faults
 ) -> tuple[Iterable[Example], int | None]:
   """Returns the examples, one by one if they come in lines, and their number if it is known."""
-  path = Path(source)
-  if path.is_dir() or not source.strip():
-    raise InputError(f"{source or 'the text'}: no text; expected a file of examples, a text or -")
   if source == STANDARD_INPUT:
     if isinstance(sys.stdin, io.TextIOWrapper):
       sys.stdin.reconfigure(encoding="utf-8", errors="strict")  # whatever encoding the terminal has
     name = "standard input"
     return _parsed(settings, lines_of(sys.stdin, name), name, faults), None
-  if path.is_file() and path.suffix in LINES:
+  expected = "a file of examples, a text or -"
+  if not is_split(source) and not is_file_in(source, expected):
+    if not source.strip():
+      raise InputError(f"the text: no text; expected {expected}")
+    return _parsed(settings, [(1, source)], "the text", faults), 1
+  path = Path(source)
+  if not is_split(source) and not path.is_file():  # a pipe, which can be read once
+    return _parsed(settings, lines(path), source, faults), None
+  if path.suffix in LINES:
     with path.open("rb") as file:
       total = sum(1 for _ in file)
     return _parsed(settings, lines(path), source, faults), total
-  if path.is_file() or is_split(source):
-    examples = settings.read_examples(source, faults)
-    return examples, len(examples)
-  if path.suffix and not any(map(str.isspace, source)):
-    raise InputError(f"{source}: no such file; expected a file of examples, a text or -")
-  return _parsed(settings, [(1, source)], "the text", faults), 1
+  examples = settings.read_examples(source, faults)
+  return examples, len(examples)
 
 
 def announced(examples: Iterable[Example]) -> Iterator[Example]:

@@ -2,22 +2,19 @@
 
 import dataclasses
 import json
-import re
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
 from luke_jax.files import Path, write_json
+from luke_jax.terminal import Console
 
 if TYPE_CHECKING:
   from luke_jax.training.loop import Summary
 
 Item = TypeVar("Item")
-# Characters that control a terminal, or that Rich would leave out, which would move its marks.
-CONTROLS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 
 
 def stderr_console() -> Console:
@@ -38,11 +35,6 @@ def counted(items: Iterable[Item], total: int | None) -> Iterator[Item]:
     for item in items:
       progress.advance(bar)
       yield item
-
-
-def printable(text: str) -> str:
-  """Returns the text in the same length, with a mark in the place of control characters."""
-  return CONTROLS.sub("\ufffd", text)
 
 
 def print_figures(

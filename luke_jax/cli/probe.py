@@ -5,12 +5,10 @@ from collections.abc import Sequence
 from typing import Annotated
 
 import numpy as np
-from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 from tyro.conf import Positional, UseAppendAction, arg
 
-from luke_jax.cli.printing import printable
 from luke_jax.errors import InputError
 from luke_jax.files import Path, whole
 from luke_jax.heads.kinds import class_names
@@ -19,6 +17,7 @@ from luke_jax.inference.settings import any_processor
 from luke_jax.model import Model, load
 from luke_jax.tasks.facts import make_facts, read_relations
 from luke_jax.tasks.mask_predictions import MaskPrediction, predict_masks
+from luke_jax.terminal import Console, visible
 from luke_jax.training.metrics import summary_line
 from luke_jax.web_page import FOOT, head
 
@@ -77,7 +76,7 @@ def _page(text: str, predictions: Sequence[MaskPrediction]) -> str:
 
 
 def _marked(text: str, predictions: Sequence[MaskPrediction]) -> Text:
-  marked = Text(printable(text))
+  marked = Text(visible(text))
   for prediction in sorted(predictions, key=lambda prediction: prediction.kind):
     marked.stylize(_COLOURS[prediction.kind], *prediction.characters)
   return marked
@@ -85,10 +84,10 @@ def _marked(text: str, predictions: Sequence[MaskPrediction]) -> Text:
 
 def _guesses(text: str, prediction: MaskPrediction) -> Table:
   table = Table()
-  table.add_column(Text(printable(_named(text, prediction))))
+  table.add_column(Text(visible(_named(text, prediction))))
   table.add_column("")
   for guess in prediction.guesses:
-    table.add_row(Text(printable(guess.name)), f"{guess.probability:.3f}")
+    table.add_row(Text(visible(guess.name)), f"{guess.probability:.3f}")
   return table
 
 

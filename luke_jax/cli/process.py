@@ -1,15 +1,20 @@
 """The begin and the end of a command's process."""
 
 import contextlib
+import io
 import os
 import re
 import signal
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from importlib.metadata import entry_points
+from importlib.util import find_spec
+from typing import TextIO, cast
 
 from luke_jax.errors import InputError
 from luke_jax.files import Path, program_folder
+from luke_jax.terminal import Stream, visible
 
 BEGUN = time.perf_counter_ns()  # of the command
 
@@ -31,6 +36,7 @@ COMPUTING = {
 }
 ASKED = "GLIBC_TUNABLES"  # glibc reads it only when a process starts
 HUGE_PAGES = "glibc.malloc.hugetlb=1"
+LONGEST = 1000  # characters of a path in a message: it may be a text
 HANDLED = (signal.SIGINT, signal.SIGTERM)
 MODE = Path("/sys/kernel/mm/transparent_hugepage/enabled")
 
@@ -60,6 +66,25 @@ def waits_to_be_asked(mode: Path = MODE) -> bool:
     return False
 
 
+@contextlib.contextmanager
+def shown_streams() -> Iterator[None]:
+  """Lets `print` show in a terminal, as pictures, what would control it; files keep it."""
+  before = sys.stdout, sys.stderr
+  for stream in before:
+    if isinstance(stream, io.TextIOWrapper):  # the encoding of a terminal may lack some letters
+      stream.reconfigure(errors="backslashreplace")
+  sys.stdout, sys.stderr = (cast(TextIO, Stream(x)) if x.isatty() else x for x in before)
+  try:
+    yield
+  finally:
+    sys.stdout, sys.stderr = before
+
+
+def one_line(text: str) -> str:
+  """Returns a message as a line: names of files may have line breaks and other controls."""
+  return visible(text.replace("\n", " "))
+
+
 _NO_MEMORY = re.compile(r"RESOURCE_EXHAUSTED|[Oo]ut of memory|[Ff]ailed to allocate")
 
 
@@ -68,7 +93,7 @@ def outcome(fault: BaseException) -> tuple[str, int] | None:
   if isinstance(fault, InputError):
     return str(fault), 2
   if isinstance(fault, OSError):
-    return f"{fault.filename}: {fault.strerror}" if fault.filename else str(fault), 2
+    return f"{fault.filename!s:.{LONGEST}}: {fault.strerror}" if fault.filename else str(fault), 2
   if isinstance(fault, KeyboardInterrupt):
     return "interrupted", 130
   if isinstance(fault, MemoryError) or _NO_MEMORY.search(str(fault)):
@@ -90,3 +115,31 @@ def keep_programs() -> None:
     return
   os.environ["JAX_COMPILATION_CACHE_DIR"] = str(folder)
   os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0.1")
+
+
+CHIPS = ("dev/accel*", "dev/vfio/[0-9]*")
+VENDORS, GOOGLE = "sys/bus/pci/devices/*/vendor", "0x1ae0"
+OF_TPUS = ("TPU_", "CLOUD_TPU_", "MEGASCALE_", "JAX_PLATFORM")  # settings that ask for platforms
+
+
+def leave_out_tpus() -> None:
+  """Tells JAX, before it is imported, of a machine without a TPU where libtpu is installed.
+
+  Else it looks for one: a second, and five lines of libtpu on stderr. Whatever may be a TPU, and
+  whatever names platforms, is left to JAX, and so is a machine with plugins for others.
+  """
+  if any(name.startswith(OF_TPUS) for name in os.environ) or not find_spec("libtpu"):
+    return
+  if entry_points(group="jax_plugins") or may_have_tpu():
+    return
+  os.environ["JAX_PLATFORMS"] = "cpu"
+
+
+def may_have_tpu(root: Path = Path("/")) -> bool:
+  """Returns whether a device of this machine may be a TPU."""
+  if any(next(root.glob(pattern), None) for pattern in CHIPS):
+    return True
+  try:
+    return any(file.read_text("utf-8").strip() == GOOGLE for file in root.glob(VENDORS))
+  except OSError:
+    return True

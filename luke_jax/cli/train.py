@@ -9,7 +9,6 @@ from collections.abc import Sequence
 from typing import Annotated
 
 import jax
-from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 from tyro.conf import OmitArgPrefixes, Positional, UseAppendAction, arg
@@ -32,6 +31,7 @@ from luke_jax.runs.training import (
 )
 from luke_jax.tasks.fine_tuning import FineTunedTask
 from luke_jax.tasks.known import CLASSES
+from luke_jax.terminal import Console
 from luke_jax.training import processes
 from luke_jax.training.directory import CONFIG, PIPED
 from luke_jax.training.experiment import Experiment, describe, load_experiment

@@ -7,11 +7,11 @@ from collections.abc import Mapping, Sequence
 from typing import Annotated, Literal
 
 import rich.progress
-from rich.console import Console
 from tyro.conf import OmitArgPrefixes, Positional, UseAppendAction, arg
 
 from luke_jax.errors import InputError
 from luke_jax.files import Path, in_bucket, read_text
+from luke_jax.terminal import Console
 from luke_jax.wiki.mentions.build import MAX_TOKENS, make_mentions
 from luke_jax.wiki.mentions.stages import Filter
 from luke_jax.wiki.mentions.table import TABLE

@@ -3,19 +3,17 @@
 import contextlib
 import html
 import json
-import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Annotated, NamedTuple, TextIO
 
-from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 from tyro.conf import Positional, arg
 
-from luke_jax.cli.printing import printable
 from luke_jax.errors import InputError
-from luke_jax.files import Path, whole
+from luke_jax.files import Path, is_file_in, whole
+from luke_jax.terminal import Console, visible
 from luke_jax.web_page import FOOT, head
 from luke_jax.wiki.mentions.annotate import (
   LINKED_AT_ALL,
@@ -32,7 +30,6 @@ from luke_jax.wiki.mentions.table import Mentions
 Annotations = Sequence[Annotation | PageAnnotation]
 
 COLOUR = "black on cyan"
-LIKE_A_FILE = re.compile(r"\S*/\S*|.*\.(txt|jsonl?)")
 
 
 class AnnotatedLine(NamedTuple):
@@ -133,7 +130,8 @@ def _annotator(
 
 def _lines(source: str) -> Iterator[AnnotatedLine]:
   """Yields the lines of a file of that name, or of the text itself."""
-  return _with_starts(_file_lines(Path(source)) if _is_file(source) else source.split("\n"))
+  is_file = is_file_in(source, "a text or the name of a file")
+  return _with_starts(_file_lines(Path(source)) if is_file else source.split("\n"))
 
 
 def _with_starts(lines: Iterable[str]) -> Iterator[AnnotatedLine]:
@@ -141,24 +139,6 @@ def _with_starts(lines: Iterable[str]) -> Iterator[AnnotatedLine]:
   for line in lines:
     yield AnnotatedLine(line, start)
     start += len(line) + 1
-
-
-def _is_file(source: str) -> bool:
-  """Returns whether there is such a file or pipe.
-
-  Raises InputError for a text that is not UTF-8 or looks like the name of a missing file.
-  """
-  try:
-    source.encode()
-    path = Path(source)
-    exists = path.exists() and not path.is_dir()
-  except UnicodeEncodeError:
-    raise InputError("TEXT: not UTF-8; expected a text or the name of a file") from None
-  except (OSError, ValueError):  # too long for a name, out of reach, or with a zero byte
-    exists = False
-  if not exists and LIKE_A_FILE.fullmatch(source):
-    raise InputError(f"{source}: no such file; expected a text or the name of a file")
-  return exists
 
 
 def _file_lines(path: Path) -> Iterator[str]:
@@ -191,11 +171,11 @@ def _write_rows(file: TextIO, line: AnnotatedLine, annotations: Annotations) -> 
 
 
 def _show(console: Console, text: str, annotations: Annotations) -> None:
-  marked = Text(printable(text))
+  marked = Text(visible(text))
   table = Table("name", "means", box=None)
   for annotation in annotations:
     marked.stylize(COLOUR, annotation.start, annotation.end)
-    name = printable(text[annotation.start : annotation.end])
+    name = visible(text[annotation.start : annotation.end])
     table.add_row(Text(name), Text(_meaning(annotation)))
   console.print(marked, soft_wrap=True)
   if annotations:

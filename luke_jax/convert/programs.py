@@ -25,12 +25,12 @@ from luke_jax.convert.parts import ModelParts
 from luke_jax.convert.sources import CONFIG
 from luke_jax.convert.tensors import open_tensors
 from luke_jax.errors import InputError, not_installed
-from luke_jax.files import Path, read_json_object, whole
+from luke_jax.files import Path, read_json_object, whole, write_json
 from luke_jax.models.keys import Key, Keys, flatten, places, unflatten
-from luke_jax.models.network import Network, apply
+from luke_jax.models.network import Network, apply, in_order
 from luke_jax.models.system import NONE
 
-PROGRAM = "program.zip"
+PROGRAM, CARD = "program.zip", "program.json"
 ABOUT, PREPARE, RUN = "about.json", "prepare.jaxexport", "run.jaxexport"
 PLATFORMS = ("cpu", "cuda", "tpu")
 DIMENSIONS = ("batch", "words", "entities", "mention", "choices", "labels")
@@ -54,7 +54,7 @@ class ExportedProgram:
   def __call__(self, **inputs: Any) -> dict[str, jax.Array]:
     """Runs the model without dropout on inputs named as in Hugging Face."""
     outputs: Any = self.run.call(self.params, inputs)
-    return outputs
+    return dict(outputs)
 
 
 def write_program(model: ModelParts, specs: Specs, directory: Path) -> Path:
@@ -72,6 +72,7 @@ def write_program(model: ModelParts, specs: Specs, directory: Path) -> Path:
     "tensors": list(prepare.in_tree.unflatten(prepare.in_avals)[0][0]),
     "inputs": {name: [str(x) for x in spec.shape] for name, spec in specs.items()},
   }
+  outputs: Any = run.out_tree.unflatten(run.out_avals)
   target = directory / PROGRAM
   with whole(target) as part:
     with zipfile.ZipFile(part, "w") as archive:
@@ -84,7 +85,20 @@ def write_program(model: ModelParts, specs: Specs, directory: Path) -> Path:
         info.compress_type = zipfile.ZIP_DEFLATED
         archive.writestr(info, data)
     check_program(model, specs, _read(part, directory, target))
+  write_json(directory / CARD, program_card(model, specs, outputs))
   return target
+
+
+def program_card(model: ModelParts, specs: Specs, outputs: Specs) -> dict[str, Any]:
+  """Returns what a program reads and returns, both in order, and the labels of its logits."""
+
+  def listed(arrays: Specs) -> dict[str, Any]:
+    return {
+      name: {"type": str(x.dtype), "shape": [x if isinstance(x, int) else str(x) for x in x.shape]}
+      for name, x in arrays.items()
+    }
+
+  return {"inputs": listed(specs), "outputs": listed(outputs), "labels": list(model.labels)}
 
 
 def read_program(directory: str | Path) -> ExportedProgram:
@@ -150,7 +164,7 @@ def _run(network: Network, specs: Specs, params: dict) -> export.Exported:
   shapes = jax.tree.map(lambda x: jax.ShapeDtypeStruct(x.shape, x.dtype), params)
 
   def run(params: dict, inputs: dict) -> dict[str, jax.Array]:
-    return apply(network, params, inputs)
+    return in_order(apply(network, params, inputs))
 
   return export.export(jax.jit(run), platforms=PLATFORMS)(shapes, dict(specs))
 

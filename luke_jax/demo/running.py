@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import NamedTuple
 
-from rich.console import Console, Group
+from rich.console import Group
 from rich.live import Live
 from rich.progress_bar import ProgressBar
 from rich.table import Table
@@ -23,6 +23,7 @@ from rich.text import Text
 from luke_jax.demo.steps import REPOSITORY, Step
 from luke_jax.errors import InputError
 from luke_jax.files import Path, write_json
+from luke_jax.terminal import Console
 from luke_jax.training.directory import read_json
 
 DONE, LOGS = "steps.json", "logs"

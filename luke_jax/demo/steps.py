@@ -9,8 +9,10 @@ from luke_jax.convert.published import ENGLISH as MINILM
 from luke_jax.errors import InputError
 from luke_jax.files import Path
 
-REPOSITORY = Path(luke_jax.__file__).resolve().parents[1]
 WIKI = "data/sample_wiki"
+_CHECKOUT, _PACKED = Path(luke_jax.__file__).resolve().parents[1], Path(__file__).with_name("files")
+# What steps read lies in the repository; a wheel has it beside this module.
+REPOSITORY = _CHECKOUT if (_CHECKOUT / WIKI).is_dir() else _PACKED
 ENGLISH = "data/english/sample"
 SEED = 1
 # The record sizes that experiments/pretraining/tiny.py expects.
@@ -42,12 +44,12 @@ class Step(NamedTuple):
 
 
 def check_repository() -> None:
-  """Raises InputError unless the files that only a checkout has are present."""
+  """Raises InputError unless the files that steps read are present."""
   for name in (WIKI, ENGLISH, "experiments/sample"):
     if not (REPOSITORY / name).is_dir():
       raise InputError(
-        f"{REPOSITORY}: no {name}; expected a checkout of the repository, installed by"
-        " pip install --editable ."
+        f"{REPOSITORY}: no {name}; expected what a wheel of luke_jax or a checkout of the"
+        " repository has"
       )
 
 

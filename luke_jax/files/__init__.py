@@ -22,6 +22,11 @@ PART = ".part"
 _BLOCK = 2**16  # bytes that `sample` reads at the start, in the middle and at the end of a file
 FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 _BUCKET = re.compile("gs:/+")  # pathlib keeps one slash of the two
+# A path without blanks, with a folder or the end of a name, or with the end of a file of texts.
+_LIKE_A_PATH = re.compile(
+  r"[!-~]*/[!-~]*|[/~]\S+|\S*\.[A-Za-z]\w{0,7}|.*\.(txt|jsonl?|csv|tsv|conll)"
+)
+_LONGEST = 255  # bytes of a name in a path, on all common file systems
 
 if TYPE_CHECKING:
   from pathlib import Path
@@ -154,6 +159,40 @@ def check_place(path: Path) -> None:
     raise InputError(f"{path}: a folder; expected the name of a file")
   if not in_bucket(path) and not path.parent.is_dir():
     raise InputError(f"{path}: no folder {path.parent}; expected one that exists")
+
+
+def is_there(text: str) -> bool:
+  """Returns whether a text, of any length and content, is the path of a file or a folder."""
+  try:
+    return Path(text).exists()
+  except ValueError:  # with a zero byte
+    return False
+  except OSError as fault:
+    if fault.errno != errno.ENAMETOOLONG:
+      raise
+    return False
+
+
+def is_file_in(text: str, expected: str) -> bool:
+  """Returns whether a text is the path of a file; others are texts that stand for themselves.
+
+  Raises InputError for a folder, and for what looks like the path of a missing file.
+  """
+  if not text.strip():
+    return False
+  try:
+    size = max(len(name.encode()) for name in text.split("/"))
+  except UnicodeEncodeError:
+    raise InputError(f"the text: not UTF-8; expected {expected}") from None
+  if size > _LONGEST:
+    return False
+  if is_there(text):
+    if Path(text).is_dir():
+      raise InputError(f"{text}: a folder; expected {expected}")
+    return True
+  if _LIKE_A_PATH.fullmatch(text):
+    raise InputError(f"{text}: no such file; expected {expected}")
+  return False
 
 
 def check_regular(path: Path) -> None:

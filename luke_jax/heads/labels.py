@@ -160,16 +160,24 @@ class ClozeHead(Head):
 
 
 class TextHead(LabelHead):
-  """Labels of the whole text, or one number if there is a single label.
+  """Labels of the whole text, or one number if there is a single label, or `numbers` by name.
 
   They are read off the pooled state or, in a system without one, the state of the first word.
   """
+
+  numbers: bool = False
 
   kind: ClassVar[str] = "text"
   suffix: ClassVar[str] = "ForSequenceClassification"
   in_transformers: ClassVar[bool] = True
   hub_task: ClassVar[str] = "text-classification"
   pooled: ClassVar[bool] = True
+
+  @classmethod
+  def saved(cls, backbone: Backbone, saved: SavedHead) -> Self:
+    """Returns the head that a model's files describe."""
+    numbers = saved.entries.get("problem_type") == "regression"
+    return cls(backbone.numerics_of(cls.kind), saved.labels, numbers)
 
   @nn.compact
   def __call__(self, states: States, tables: Tables) -> Outputs:
@@ -180,10 +188,10 @@ class TextHead(LabelHead):
   def loss(
     self, outputs: Outputs, labels: jax.Array, weights: jax.Array | None = None
   ) -> jax.Array:
-    """Returns the loss of class numbers (B,), of 0 and 1 (B, C), or of numbers (B,)."""
-    if self.labels == 1:
-      labels = labels.reshape(-1)
-      squares = jnp.square(outputs["logits"][:, 0] - labels)
+    """Returns the loss of class numbers (B,), of 0 and 1 (B, C), or of numbers (B,) or (B, C)."""
+    if self.labels == 1 or self.numbers:
+      labels = labels.reshape(-1, self.labels)
+      squares = jnp.square(outputs["logits"] - labels).mean(-1)
       return losses.mean_where(squares, jnp.ones(squares.shape, bool), weights)
     return losses.label_loss(outputs["logits"], labels, weights)
 

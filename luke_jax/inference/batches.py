@@ -18,7 +18,7 @@ from luke_jax.models.config_files import check_finite
 from luke_jax.models.network import Network, apply
 from luke_jax.models.system import Backbone
 from luke_jax.tasks.fine_tuning import LOGITS, FineTunedTask
-from luke_jax.text.rows import Row, Sizes
+from luke_jax.text.rows import Row, Sizes, Widths
 
 MOST_ENTITIES = 2048
 # Multiplications that take as long as compiling: half a second on two cores, one or two on an
@@ -121,13 +121,6 @@ def _growing(step: int, by: float) -> tuple[int, ...]:
   return tuple(widths)
 
 
-class Widths(NamedTuple):
-  """Numbers of words and of entities that rows may be padded to."""
-
-  words: Sequence[int]
-  entities: Sequence[int]
-
-
 # Few widths are few programs to compile; close ones pad less. A CPU pays for every padded token,
 # an accelerator hardly, but waits long for its compiler.
 WIDTHS = {"cpu": Widths(range(8, 513, 8), (1, 2, *_growing(8, 1.05)))}
@@ -142,6 +135,11 @@ MOST_TOKENS = 32768
 # Padded tokens that take as long as one more batch does by itself: on a CPU, batches of four rows
 # and of one are faster than one of eight with three rows of padding.
 BATCH = {"cpu": 16}
+
+
+def roomy_widths() -> Widths:
+  """Returns the widths of programs that texts a little longer find compiled."""
+  return ROOMY_WIDTHS.get(jax.default_backend(), FEW_WIDTHS)
 
 
 class PaddedGroup(NamedTuple):
@@ -166,7 +164,7 @@ def batches(
   """
   backend = jax.default_backend()
   close = WIDTHS.get(backend, FEW_WIDTHS)
-  roomy = ROOMY_WIDTHS.get(backend, FEW_WIDTHS)
+  roomy = roomy_widths()
   if not entity_tokens:
     close, roomy = (widths._replace(entities=(0,)) for widths in (close, roomy))
   by_size: dict[Sizes, list[int]] = {}

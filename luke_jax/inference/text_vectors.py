@@ -15,7 +15,7 @@ from luke_jax.files import Path
 from luke_jax.heads.kinds import without_head
 from luke_jax.inference.settings import any_processor
 from luke_jax.models.network import Network
-from luke_jax.tasks.labels.wordings import in_words, keep_wordings, wordings_of
+from luke_jax.tasks.labels.wordings import in_words, keep_wordings, warn_of_same, wordings_of
 from luke_jax.text import TextInput
 
 PIECES = 64  # of a text that are read
@@ -77,6 +77,7 @@ class LabelReader:
     if found is None:
       wordings = wordings_of(given)
       found = wordings, self.vectors(list(wordings.values()), known=known)
+      warn_of_same(wordings, {text: in_words(text, self._is_word) for text in wordings.values()})
       self._asked[key] = found
       for old in list(self._asked)[:-LISTS]:
         self._asked.pop(old, None)

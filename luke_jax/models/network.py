@@ -2,6 +2,7 @@
 
 import dataclasses
 import functools
+from collections import OrderedDict
 from collections.abc import Mapping
 from typing import Any
 
@@ -94,10 +95,25 @@ class Network(nn.Module):
     return self.head.loss(outputs, *labels, **named)
 
 
+STATES = (
+  "last_hidden_state",
+  "entity_last_hidden_state",
+  "pooler_output",
+  "slot_last_hidden_state",
+)
+
+
 def _named(states: States) -> Outputs:
-  names = ("last_hidden_state", "entity_last_hidden_state", "pooler_output")
-  names += ("slot_last_hidden_state",)
-  return {name: x for name, x in zip(names, states, strict=True) if x is not None}
+  return {name: x for name, x in zip(STATES, states, strict=True) if x is not None}
+
+
+def in_order(outputs: Outputs) -> OrderedDict[str, jax.Array]:
+  """Returns outputs in the order of their use: those of the head as it has them, then states.
+
+  JAX sorts the names of a plain dictionary that leaves a program.
+  """
+  names = sorted(outputs, key=lambda name: STATES.index(name) if name in STATES else -1)
+  return OrderedDict((name, outputs[name]) for name in names)
 
 
 def on_backbone(network: Network, backbone: Backbone) -> Network:

@@ -4,6 +4,8 @@ import contextlib
 import dataclasses
 import functools
 import json
+import os
+import re
 import statistics
 import sys
 import tempfile
@@ -47,6 +49,7 @@ from luke_jax.tasks.files import Faults
 from luke_jax.tasks.fine_tuning import FineTunedTask
 from luke_jax.tasks.labels.task import LabelledNames
 from luke_jax.tasks.labels.wordings import TEXTS, open_wordings, write_wordings
+from luke_jax.tasks.spreadsheets import from_frame
 from luke_jax.tasks.tables import named
 from luke_jax.training import directory, loop, processes
 from luke_jax.training.directory import LABELS
@@ -145,14 +148,15 @@ def fine_tune(
   """
   begun = time.perf_counter_ns()
   clear_caches()
-  with _folder(folder) as place:
+  with _folder(folder) as place, _by_examples(place / "inputs"):
     place.mkdir(parents=True, exist_ok=True)
     inputs = place / "inputs"
     train, dev = train_and_dev(train, dev)
-    held = None if dev is None else examples_file(dev, inputs / "dev.jsonl")
-    files = examples_file(train, inputs / "train.jsonl"), held
+    fields: Any = plain_experiment(task)
+    columns = fields.task.spreadsheet
+    held = None if dev is None else examples_file(dev, inputs / "dev.jsonl", columns)
+    files = examples_file(train, inputs / "train.jsonl", columns), held
     start = _directory(model, inputs / "start")
-    fields = plain_experiment(task)
     system = model.system if isinstance(model, ModelParts) else None  # which may be one's own
     backbone = read_backbone(start_weights(start), system)
     form = [f"{FORM}={settings.pop('form')}"] if task == "ner" and "form" in settings else []
@@ -232,15 +236,29 @@ def train_and_dev(train: Data, dev: Data | None) -> tuple[Data, Data | None]:
   return named[TRAIN], named.get(DEV) if dev is None else dev
 
 
-def examples_file(data: Data, path: Path) -> Path:
+@contextlib.contextmanager
+def _by_examples(inputs: Path) -> Iterator[None]:
+  """Raises faults of examples in memory again with their numbers, not lines of a written file."""
+  try:
+    yield
+  except InputError as fault:
+    written = re.escape(f"{inputs}{os.sep}") + r"(train|dev)\.jsonl(: line )?"
+    by_number = re.sub(written, lambda x: x[1] + (": example " if x[2] else ""), str(fault))
+    raise InputError(by_number) from None
+
+
+def examples_file(data: Data, path: Path, columns: Sequence[str] = ()) -> Path:
   """Returns the file of the data: of examples in memory one that is written now.
 
-  Labels that a data set of Hugging Face has as numbers are written by their names.
+  Labels that a data set of Hugging Face has as numbers are written by their names. A data frame may
+  have the `columns` of the task's spreadsheets.
   """
   if isinstance(data, str | Path):
     return Path(data)
   as_records = getattr(data, "to_dict", None) if hasattr(data, "columns") else None
-  rows: object = as_records("records") if as_records else data  # of a data frame
+  rows: object = data
+  if as_records:
+    rows = [from_frame(row, columns, path.stem) for row in as_records("records")]
   if isinstance(rows, Mapping) or not isinstance(rows, Iterable):
     raise InputError(f"{path.stem}: {data!r:.60}; expected a file, or a list of dictionaries")
   names = _label_names(getattr(data, "features", None))

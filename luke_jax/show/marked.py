@@ -14,6 +14,7 @@ from rich.text import Text
 
 from luke_jax.tasks.evaluation import Mark, Outcome
 from luke_jax.tasks.ner.tags import Labelled
+from luke_jax.terminal import visible
 from luke_jax.text import Tokenizer
 from luke_jax.text.tokenizer import Bounds
 
@@ -173,7 +174,7 @@ def html_sign(outcome: Outcome) -> str:
 
 def terminal_text(text: str, marks: Sequence[Mark]) -> Text:
   """Returns the text for the terminal, with brackets around marks and their names at the end."""
-  places = _places(marks)
+  text, places = visible(text), _places(marks)
   shown = Text()
   opened: list[Bounds] = []  # from the outermost
   done = 0
@@ -199,7 +200,7 @@ def _names(marks: Sequence[Mark]) -> Text:
   for number, mark in enumerate(marks):
     colour = f"dim {terminal_colour(mark.name)}"
     sign = f"{SIGNS[mark.outcome]} " if mark.outcome else ""
-    names.append("," * (number > 0) + (f" {sign}{mark.name}" if mark.name else ""), colour)
+    names.append("," * (number > 0) + (f" {sign}{visible(mark.name)}" if mark.name else ""), colour)
   return names.append("]", f"dim {terminal_colour(marks[0].name)}")
 
 

@@ -12,6 +12,7 @@ from luke_jax.show.picture import Picture, bars
 from luke_jax.tasks.cloze.files import PLACEHOLDER
 from luke_jax.tasks.evaluation import Mark, outcomes
 from luke_jax.tasks.predictions import Answer, Labels, Link, Number, Relation, Span
+from luke_jax.terminal import visible
 from luke_jax.text.parts import checked_spans
 
 
@@ -101,10 +102,10 @@ def shown(example: Any, prediction: Any) -> Text:
   marked = terminal_text(example.text, marks(prediction))
   line = below(prediction)
   question = getattr(example, "question", None) or getattr(example, "query", None)
-  parts = [Text(f"{question}\n", "bold")] if question else []
+  parts = [Text(f"{visible(question)}\n", "bold")] if question else []
   pair = getattr(example, "text_pair", None)
-  after = [f"\n{pair}"] if pair else []
-  return Text.assemble(*parts, marked, *after, *([f"\n  {line}"] if line else []), "\n")
+  after = [f"\n{visible(x)}" for x in (pair, f"  {line}" if line else "") if x]
+  return Text.assemble(*parts, marked, *after, "\n")
 
 
 def pictured(example: Any, prediction: Any) -> Picture:

@@ -6,7 +6,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from luke_jax.errors import InputError, not_installed
-from luke_jax.files import Path, in_bucket
+from luke_jax.files import Path, in_bucket, is_there
 from luke_jax.tasks.files import Faults
 
 Example = TypeVar("Example")
@@ -15,7 +15,7 @@ Example = TypeVar("Example")
 def is_split(source: str | Path) -> bool:
   """Returns whether a source is FOLDER:SPLIT with the folder of a dataset."""
   folder, colon, _ = str(source).rpartition(":")
-  return bool(colon) and (Path(folder) / "dataset_info.json").is_file()
+  return bool(colon) and is_there(f"{folder}/dataset_info.json")
 
 
 def read_dataset(

@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, TypeVar
 
 from luke_jax.errors import InputError, at
-from luke_jax.files import Path
+from luke_jax.files import Path, is_there
 from luke_jax.tasks.tables import is_table, read_table, tables_of
 from luke_jax.text import join_words
 from luke_jax.text.alignment import AlignedEntity, checked_links
@@ -89,10 +89,48 @@ def asked_in(example: Mapping[str, object]) -> str:
 
 
 class Text(NamedTuple):
-  """Text of an example; `span` converts a span of the file to characters."""
+  """Text of an example, and the characters of its tokens if a file has spans of these."""
 
   text: str
-  span: Callable[[Any, str], Bounds]
+  place: str
+  tokens: Sequence[Bounds] | None = None
+
+  def span(self, span: Any, name: str, *, beside: object = None, first: bool = False) -> Bounds:
+    """Returns the characters of a span of the file, or of words that stand for themselves.
+
+    The text has them once outside of what is `beside`, or the `first` time is meant.
+    """
+    place = f"{self.place}: {name}"
+    if isinstance(span, str):
+      return _found(self.text, span, beside, first, place)
+    if self.tokens is None:
+      return _span(span, len(self.text), "characters", place)
+    start, end = _span(span, len(self.tokens), "tokens", place)
+    return self.tokens[start][0], self.tokens[end - 1][1]
+
+
+def _found(text: str, words: str, beside: object, first: bool, place: str) -> Bounds:
+  """Returns where a text has words: whole ones, and outside of longer ones where it has both."""
+  places = _places(text, words)
+  if not places:
+    raise InputError(f"{place}: {words!r}: not in the text; expected words of it, or [start, end]")
+  if isinstance(beside, str) and len(beside) > len(words):
+    longer = _places(text, beside)
+    outside = [(a, b) for a, b in places if not any(c <= a and b <= d for c, d in longer)]
+    places = outside or places
+  if len(places) > 1 and not first:
+    raise InputError(
+      f"{place}: {words!r}: {len(places)} times in the text; expected more of its words, or"
+      " [start, end] in JSON lines; --skip-bad leaves it out"
+    )
+  return places[0]
+
+
+def _places(text: str, words: str) -> list[Bounds]:
+  if not words:
+    return []
+  whole = re.finditer(rf"(?<!\w){re.escape(words)}(?!\w)", text)
+  return [x.span() for x in whole] or [x.span() for x in re.finditer(re.escape(words), text)]
 
 
 def read_json_lines(
@@ -230,19 +268,12 @@ def read_text(value: Mapping[str, object], place: str) -> Text:
     count = "both text and tokens" if "text" in value else "no text"
     raise InputError(f"{place}: {count}; expected text or tokens")
   if "text" in value:
-    text = string(value, "text", place)
-    return Text(text, lambda span, name: _span(span, len(text), "characters", f"{place}: {name}"))
+    return Text(string(value, "text", place), place)
   tokens = listed(value, "tokens", place)
   with at(place):
     joined = join_words(tokens)
   string({"tokens": joined.text}, "tokens", place)
-
-  def characters(span: object, name: str) -> Bounds:
-    tokens = len(joined.offsets)
-    first, last = _span(span, tokens, "tokens", f"{place}: {name}")
-    return joined.offsets[first][0], joined.offsets[last - 1][1]
-
-  return Text(joined.text, characters)
+  return Text(joined.text, place, joined.offsets)
 
 
 def read_links(value: Mapping[str, object], text: Text, place: str) -> tuple[AlignedEntity, ...]:
@@ -283,7 +314,9 @@ def listed(value: Mapping[str, object], name: str, place: str) -> list[Any]:
 def _span(span: object, length: int, unit: str, place: str) -> Bounds:
   is_pair = isinstance(span, list | tuple) and len(span) == 2 and all(type(x) is int for x in span)
   if not is_pair:
-    raise InputError(f"{place}: {span!r}; expected [start, end], {unit} of the text")
+    actual = "missing" if span is None else repr(span)
+    expected = f"[start, end], {unit} of the text, or words that it has once"
+    raise InputError(f"{place}: {actual}; expected {expected}")
   start, end = span
   if not 0 <= start < end <= length:
     raise InputError(f"{place}: [{start}, {end}]; expected 0 <= start < end <= {length}, {unit}")
@@ -292,10 +325,11 @@ def _span(span: object, length: int, unit: str, place: str) -> Bounds:
 
 def sources_of(setting: str) -> tuple[str, ...]:
   """Returns the files that a setting names, set apart by commas, or the tables of a folder."""
-  if (folder := Path(setting)).is_dir() and (tables := tables_of(folder)):
-    return tuple(map(str, tables))
-  several = "," in setting and not Path(setting).exists()
-  return tuple(setting.split(",")) if several else (setting,)
+  if not is_there(setting):
+    return tuple(setting.split(","))
+  folder = Path(setting)
+  tables = tables_of(folder) if folder.is_dir() else ()
+  return tuple(map(str, tables)) or (setting,)
 
 
 def check_head(head: bytes, path: object) -> None:

@@ -63,6 +63,7 @@ class FineTunedTask(Task, Generic[Example, Prediction]):
   reads_vectors: ClassVar[bool] = False  # of the entities that examples link
   # Its model's calibration changes its scores; else its own `slope`, `offset` and `threshold` do.
   calibrated: ClassVar[bool] = True
+  spreadsheet: ClassVar[Sequence[str]] = ()  # columns, where cells have names by their words
   # Whether the task reads entities by title, or [MASK] and its like only.
   entity_table: ClassVar[Literal["special", "whole"]] = "special"
 

@@ -4,23 +4,24 @@
     Nordvik is owned by Hamar Steel.,Nordvik,Hamar Steel,owned_by
 
 So there are no spans to count: head, tail and span are words that the text has once, and an answer
-is where the text has it first. Several labels or answers of a cell have semicolons between.
+is where the text has it first. Several labels or answers of a cell have semicolons between. A data
+frame has such rows too, or fields as JSON lines have them.
 """
 
-import functools
-from collections.abc import Iterator, Sequence
+import math
+from collections.abc import Iterator, Mapping, Sequence
 
 from luke_jax.errors import InputError
 from luke_jax.files import Path
 from luke_jax.tasks.files import quoted_rows, tabbed_rows
 
 COMMAS, TABS = ".csv", ".tsv"
-SPANS = ("head", "tail", "span")  # columns whose cells are words of the text
+SEVERAL = ("labels", "answers")  # columns whose cells may hold several
 # What others call our columns.
 _NAMES = {"context": "text", "answer": "answers", "label": "labels", "type": "labels"}
 BETWEEN = ";"
 
-Cells = tuple[list[str], list[str]]  # names of columns, and what a row has in them
+Cells = tuple[Sequence[str], Sequence[object]]  # names of columns, and what a row has in them
 
 
 def is_spreadsheet(path: Path) -> bool:
@@ -35,9 +36,7 @@ def rows_of(path: Path, columns: Sequence[str]) -> Iterator[tuple[str, Cells]]:
   """
   rows = tabbed_rows(path) if path.suffix == TABS else quoted_rows(path)
   number, header = next(rows, (1, []))
-  names = [name.strip().lower().replace(" ", "_") for name in header]
-  names = [name if name in columns else _NAMES.get(name, name) for name in names]
-  wanted = ", ".join(columns)
+  names, wanted = named(header, columns), ", ".join(columns)
   for name in names:
     if name not in (*columns, "id") or names.count(name) > 1:
       raise InputError(f"{path}: line {number}: column {name!r}; expected {wanted}, each once")
@@ -48,40 +47,36 @@ def rows_of(path: Path, columns: Sequence[str]) -> Iterator[tuple[str, Cells]]:
     yield f"line {number}", (names, row)
 
 
+def named(header: Sequence[object], columns: Sequence[str]) -> list[str]:
+  """Returns the names of columns as we have them."""
+  names = [str(name).strip().lower().replace(" ", "_") for name in header]
+  return [name if name in columns else _NAMES.get(name, name) for name in names]
+
+
 def as_ours(cells: Cells, place: str) -> dict[str, object]:
-  """Returns a row as an object of JSON lines."""
+  """Returns a row as an object of JSON lines; what is no string is as it is there."""
   names, values = cells
   if len(names) != len(values):
     raise InputError(f"{place}: {len(values)} fields; expected {len(names)}, as in the header")
-  row = dict(zip(names, values, strict=True))
-  text = row["text"]
-  find = functools.partial(_span, text, place=place)
   ours: dict[str, object] = {}
-  for name, cell in row.items():
-    if name in SPANS:
-      ours[name] = find(name, cell.strip(), once=True)
-    elif name == "answers":
-      ours[name] = [find(name, x, once=False) for x in _parts(cell)]
-    elif name == "labels":
-      ours[name] = _parts(cell)
+  for name, cell in zip(names, values, strict=True):
+    if not isinstance(cell, str) or name == "text":
+      ours[name] = cell
+    elif name in SEVERAL:
+      ours[name] = [part.strip() for part in cell.split(BETWEEN) if part.strip()]
     elif name != "id" or cell:
-      ours[name] = cell if name == "text" else cell.strip()
+      ours[name] = cell.strip()
   return ours
 
 
-def _parts(cell: str) -> list[str]:
-  return [part.strip() for part in cell.split(BETWEEN) if part.strip()]
-
-
-def _span(text: str, name: str, words: str, *, once: bool, place: str) -> list[int]:
-  """Returns where a text has words, the first time if it may have them several times."""
-  count = text.count(words) if words else 0
-  if not count:
-    raise InputError(f"{place}: {name}: {words!r}: not in the text; expected words of it")
-  if once and count > 1:
-    raise InputError(
-      f"{place}: {name}: {words!r}: {count} times in the text; expected more of its words, or JSON"
-      " lines, whose spans say which"
-    )
-  start = text.index(words)
-  return [start, start + len(words)]
+def from_frame(row: Mapping[str, object], columns: Sequence[str], place: str) -> dict[str, object]:
+  """Returns a row of a data frame as an object of JSON lines; a cell without a value is empty."""
+  cells: dict[str, object] = {}
+  for name, given in zip(named([*row], columns), row.values(), strict=True):
+    lacking = given is None or type(given).__name__ == "NAType"
+    lacking |= isinstance(given, float) and math.isnan(given)
+    if not lacking:
+      cells[name] = str(given) if name in columns and type(given) is int else given
+    elif name in columns:
+      cells[name] = ""
+  return as_ours((list(cells), list(cells.values())), place) if columns else cells

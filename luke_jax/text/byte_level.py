@@ -22,25 +22,34 @@ _SPACE = "Ġ"  # as byte-level BPE writes it
 class ByteLevelTokenizer(Tokenizer):
   """Strings <-> ids by byte-level BPE: every string has ids, and they decode to it again.
 
-  With `add_prefix_space` a text that does not start with white space is read as if it did.
+  With `add_prefix_space` a text, and what follows a special token in it, is read as if a space were
+  before it, unless one is. LUKE's tokenizer of transformers 4 adds it before `whole_texts` alone,
+  and to none that begins with white space of any kind.
   """
 
   def __init__(
-    self, model: "tokenizers.models.BPE", special: SpecialTokens, add_prefix_space: bool = False
+    self,
+    model: "tokenizers.models.BPE",
+    special: SpecialTokens,
+    add_prefix_space: bool = False,
+    *,
+    whole_texts: bool = False,
   ):
     import tokenizers
 
     self._bpe = tokenizers.Tokenizer(model)
-    self._bpe.pre_tokenizer = tokenizers.pre_tokenizers.ByteLevel(add_prefix_space=False)
+    self._bpe.pre_tokenizer = tokenizers.pre_tokenizers.ByteLevel(
+      add_prefix_space=add_prefix_space and not whole_texts
+    )
     self._bpe.decoder = tokenizers.decoders.ByteLevel()
     self.special = special
-    self.add_prefix_space = add_prefix_space
+    self.add_prefix_space, self.whole_texts = add_prefix_space, whole_texts
     self._pieces = self._bpe.get_vocab_size()  # read once: older tokenizers take milliseconds
     self.vocab_size = 1 + max(self._pieces - 1, *special.ids.values())
 
   def encode(self, texts: Sequence[str], *, offsets: bool = False) -> list[Tokens]:
     """Returns the tokens of each text, with their character offsets on request."""
-    if not self.add_prefix_space:
+    if not (self.add_prefix_space and self.whole_texts):
       return self.special.encode(texts, self._encode_plain, offsets)
     prefixed = [f" {text}" if text and not text[0].isspace() else text for text in texts]
     rows = self.special.encode(prefixed, self._encode_plain, offsets)
@@ -48,6 +57,14 @@ class ByteLevelTokenizer(Tokenizer):
       shifted(row, len(text) - len(longer))
       for row, text, longer in zip(rows, texts, prefixed, strict=True)
     ]
+
+  def with_prefix(
+    self, add_prefix_space: bool, *, whole_texts: bool = False
+  ) -> "ByteLevelTokenizer":
+    """Returns the tokenizer that adds a space before texts, or none."""
+    return ByteLevelTokenizer(
+      self._bpe.model, self.special, add_prefix_space, whole_texts=whole_texts
+    )
 
   def encode_words(self, words: Sequence[str]) -> list[list[int]]:
     """Returns the ids of words, each as after a space; special tokens in them are plain text.
@@ -74,7 +91,9 @@ class ByteLevelTokenizer(Tokenizer):
   def with_words(self, words: Iterable[str]) -> "ByteLevelTokenizer":
     """Returns a tokenizer that also knows these words, each of which is one token."""
     special = self.special.with_words(words, self.vocab_size)
-    return ByteLevelTokenizer(self._bpe.model, special, self.add_prefix_space)
+    return ByteLevelTokenizer(
+      self._bpe.model, special, self.add_prefix_space, whole_texts=self.whole_texts
+    )
 
   def word_starts(self, *, as_spelt: bool = False) -> np.ndarray:
     """Returns whether each piece has a space before it or is punctuation or special, (ids,)."""
@@ -106,10 +125,19 @@ class ByteLevelTokenizer(Tokenizer):
       encodings = self._bpe.encode_batch_fast(texts, add_special_tokens=False)
       return [Tokens(encoding.ids) for encoding in encodings]
     encodings = self._bpe.encode_batch(texts, add_special_tokens=False)
-    return [
-      Tokens(encoding.ids, _without_space(encoding.offsets, text))
-      for encoding, text in zip(encodings, texts, strict=True)
-    ]
+    rows = []
+    for encoding, text in zip(encodings, texts, strict=True):
+      places = _without_space(encoding.offsets, text)
+      if (
+        self.add_prefix_space
+        and not self.whole_texts
+        and places
+        and encoding.tokens[0] == _SPACE
+        and text[0] != " "
+      ):
+        places[0] = (0, 0)  # a prefix that no piece took with it
+      rows.append(Tokens(encoding.ids, places))
+    return rows
 
   def _decode_plain(self, ids: list[int]) -> str:
     if min(ids) < 0 or max(ids) >= self._pieces:

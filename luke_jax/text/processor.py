@@ -3,7 +3,7 @@
 import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -36,6 +36,7 @@ from luke_jax.text.rows import (
   Room,
   Row,
   Sizes,
+  Widths,
   enclosed,
   padded,
   padded_length,
@@ -83,6 +84,8 @@ class Processor:
   # Words of the vocabulary that enclose the entities of a task, one for each; none: the markers.
   marker_words: tuple[str, ...] = ()
   entity_reading: EntityReading = "attended"
+  # Lengths that a call pads to where it names none itself; without them, that of the longest row.
+  widths: Widths | None = None
 
   def __post_init__(self):
     if self.task is not None and self.task not in TASKS:
@@ -118,8 +121,20 @@ class Processor:
     entities_pair: Sequence[str] | Sequence[Sequence[str]] | None = None,
     word_lengths: Lengths = None,
     entity_lengths: Lengths = None,
+    padding: Literal["longest"] | None = None,
   ) -> dict[str, np.ndarray]:
-    """The model's inputs for one text, or for a list of texts with a list for every argument."""
+    """The model's inputs for one text, or for a list of texts with a list for every argument.
+
+    They are padded to the smallest of the lengths given, or of `widths`, that holds the longest;
+    with `padding="longest"` as transformers has it, to no more than the longest.
+    """
+    if padding not in (None, "longest"):
+      raise InputError(f"padding: {padding!r}; expected 'longest', or lengths to pad to")
+    if self.widths and padding is None:
+      if word_lengths is None:
+        word_lengths = _up_to(self.widths.words, self.max_length)
+      if entity_lengths is None:
+        entity_lengths = (0, *_up_to(self.widths.entities, self._entity_room))
     rows = self.encode(
       text_inputs(
         text=text,
@@ -296,6 +311,14 @@ class Processor:
 
 def _numbers(parts: Sequence[Part]) -> set[int]:
   return {entity.number for part in parts for entity in part.entities}
+
+
+def _up_to(widths: Sequence[int], most: int) -> list[int]:
+  """Returns the widths, and beyond them twice as much each, up to the largest that may come."""
+  reached = list(widths)
+  while reached[-1] < most:
+    reached.append(2 * reached[-1])
+  return [*(width for width in reached if width < most), most]
 
 
 def has_entity_vocab(directory: Path) -> bool:

@@ -24,6 +24,13 @@ INPUTS = (*WORD_INPUTS, "token_type_ids", *ENTITY_INPUTS, *BOUNDARY_INPUTS)
 MOST = 10**6
 
 
+class Widths(NamedTuple):
+  """Numbers of words and of entities that rows may be padded to, the smallest first."""
+
+  words: Sequence[int]
+  entities: Sequence[int]
+
+
 class Origin(NamedTuple):
   """The places in an example that the tokens and entities of a row come from.
 

@@ -68,6 +68,7 @@ class SpecialTokens:
   ids: Mapping[str, int]
   markers: tuple[str, ...] = MARKERS
   roles: Roles = ROBERTA
+  mask_as_word: bool = True  # white space before a mask belongs to it, as to a word
 
   @property
   def start(self) -> int:
@@ -150,8 +151,7 @@ class SpecialTokens:
     pieces, start = [], 0
     for match in self._pattern.finditer(text):
       before = text[start : match.start()]
-      if match.group() == self.roles.mask:
-        # It stands for a word, and the space before a word belongs to the word.
+      if self.mask_as_word and match.group() == self.roles.mask:
         before = before.rstrip()
       if before:
         pieces.append(_Piece(before, start, None))
@@ -257,6 +257,18 @@ def read_special_tokens(
     )
   except InputError as error:
     raise InputError(f"{directory}: {error}") from None
+
+
+def is_mask_a_word(directory: Path, mask: str) -> bool:
+  """Returns what files say of white space before a mask: first what transformers reads first."""
+  decoder = tokenizer_config(directory).get("added_tokens_decoder") or {}
+  described = [
+    *(whole_tokenizer(directory).get("added_tokens") or ()),
+    *(decoder.values() if isinstance(decoder, dict) else ()),
+    special_map(directory).get("mask_token"),
+  ]
+  told = (x for x in described if isinstance(x, dict) and x.get("content") == mask)
+  return next((x["lstrip"] for x in told if isinstance(x.get("lstrip"), bool)), True)
 
 
 def added_tokens(directory: Path) -> dict[str, int]:

@@ -1,6 +1,7 @@
 """Tokenizers in Hugging Face directories, as transformers 4 and 5 read them."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 from luke_jax.errors import InputError
 from luke_jax.files import Path, check_regular, read_json_object, read_text, write_json_in_place
@@ -24,8 +25,9 @@ from luke_jax.text.tokenizer import (
   ROLE_KEYS,
   SPECIAL_MAP,
   WHOLE,
-  Roles,
+  SpecialTokens,
   Tokenizer,
+  is_mask_a_word,
   read_special_tokens,
   tokenizer_config,
   whole_tokenizer,
@@ -91,21 +93,22 @@ def save_tokenizer(
     write_json_in_place(directory / ADDED, added)
   else:
     (directory / ADDED).unlink(missing_ok=True)
-  write_json_in_place(directory / SPECIAL_MAP, _named_roles(special.roles) | additional)
+  write_json_in_place(directory / SPECIAL_MAP, _named_roles(special) | additional)
   hub_settings = tokenizer.hub_settings()
   config: dict[str, object] = {"tokenizer_class": hub_settings["tokenizer_class"], **additional}
   config |= {f"entity_token_{i}": marker for i, marker in enumerate(special.markers, start=1)}
   write_json_in_place(directory / CONFIG, config | hub_settings | dict(settings or {}))
 
 
-def _named_roles(roles: Roles) -> dict[str, object]:
+def _named_roles(special: SpecialTokens) -> dict[str, object]:
   """Returns the entries of special_tokens_map.json for the roles."""
+  roles = special.roles
   names: dict[str, object] = dict(zip(ROLE_KEYS, roles, strict=True))
   if roles != ROBERTA:
     return names
   mask = {
     "content": roles.mask,
-    "lstrip": True,
+    "lstrip": special.mask_as_word,
     "rstrip": False,
     "normalized": True,
     "single_word": False,
@@ -162,8 +165,10 @@ def _byte_level(directory: Path, markers: tuple[str, ...]) -> ByteLevelTokenizer
   special = read_special_tokens(
     directory, {token: vocab[token] for token in ROBERTA}, len(vocab), markers
   )
+  special = replace(special, mask_as_word=is_mask_a_word(directory, ROBERTA.mask))
   prefix = tokenizer_config(directory).get("add_prefix_space", False)
-  return ByteLevelTokenizer(model, special, add_prefix_space=bool(prefix))
+  whole_texts = bool(special.markers) and not (directory / WHOLE).exists()
+  return ByteLevelTokenizer(model, special, bool(prefix), whole_texts=whole_texts)
 
 
 def _merges(path: Path) -> list[tuple[str, str]]:

@@ -11,11 +11,11 @@ from collections.abc import Callable
 from typing import Self
 
 import jax
-from rich.console import Console
 from rich.live import Live
 from rich.text import Text
 
 from luke_jax.files import Path
+from luke_jax.terminal import Console
 
 PROFILE = "profile"
 CACHE_HIT = "/jax/compilation_cache/cache_hits"

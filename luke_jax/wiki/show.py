@@ -12,6 +12,7 @@ from luke_jax.errors import check_whole
 from luke_jax.files import Path, whole
 from luke_jax.pipeline.metadata import METADATA
 from luke_jax.pipeline.stored import Record, StoredRecords
+from luke_jax.terminal import visible
 from luke_jax.text import EntityVocab, Tokenizer, load_entity_vocab, load_tokenizer
 from luke_jax.web_page import FOOT, head
 from luke_jax.wiki.stages.build import RESULT, BuiltStages
@@ -37,9 +38,9 @@ class ReadableRecord(NamedTuple):
     text = Text(f"{self.head}\n", style="dim")
     for stretch in self.stretches:
       style = "" if stretch.title is None else "bold cyan" if stretch.known else "magenta"
-      text.append(_printable(stretch.text), style=f"not dim {style}".strip())
+      text.append(visible(stretch.text), style=f"not dim {style}".strip())
       if _needs_title(stretch):
-        text.append(f" [{_printable(stretch.title or '')}]", style="cyan")
+        text.append(f" [{visible(stretch.title or '')}]", style="cyan")
     return text
 
 
@@ -86,10 +87,6 @@ def _decoded(tokenizer: Tokenizer, ids: np.ndarray) -> str:
 
 def _needs_title(stretch: Stretch) -> bool:
   return stretch.title is not None and stretch.known and stretch.title != stretch.text
-
-
-def _printable(text: str) -> str:
-  return "".join(x if x.isprintable() or x == " " else "\ufffd" for x in text)
 
 
 def _paragraph(record: ReadableRecord) -> str:

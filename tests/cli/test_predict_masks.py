@@ -64,7 +64,7 @@ def test_what_would_steer_a_terminal_is_not_printed(directory, capsys):
   text = "\x1b[2J\r[MASK]\x9b"
   assert main(["predict-masks", directory, text, "--span", "0", "4", "--top", "1"]) == 0
   printed = capsys.readouterr().out
-  assert "\ufffd[2J\ufffd[MASK]\ufffd" in printed and "entity at 0 4: \ufffd[2J" in printed
+  assert "␛[2J␍[MASK]\ufffd" in printed and "entity at 0 4: ␛[2J" in printed
   assert not {"\x1b", "\r", "\x9b"} & set(printed)
 
 

@@ -4,6 +4,7 @@ import dataclasses
 import hashlib
 import io
 import json
+import os
 import re
 import sys
 import types
@@ -261,7 +262,7 @@ def test_bad_input(arguments, fault, start, tmp_path, monkeypatch, capsys):
 @pytest.mark.parametrize(
   ("arguments", "fault"),
   [
-    (["predict", "typing", "MODEL", "."], ".: no text; expected a file of examples"),
+    (["predict", "typing", "MODEL", "."], ".: a folder; expected a file of examples"),
     (["predict", "typing", "MODEL", " "], "no text; expected a file of examples"),
     (["predict", "typing", "MODEL", "Ana lives."], "a text alone; expected an object of JSON"),
     (["predict", "typing", "MODEL", "no.jsonl"], "no.jsonl: no such file"),
@@ -285,6 +286,19 @@ def test_what_cannot_be_predicted(arguments, fault, tmp_path, monkeypatch, capsy
   assert fault in told and told.count("\n") == 1
   with pytest.raises(InputError, match="RUN: the folder of a run; expected a model's, such as RUN"):
     luke_jax.load("RUN")
+
+
+@pytest.mark.filterwarnings("always:1 of 1 entities cannot be found")
+def test_a_long_text_and_one_through_a_pipe(tmp_path, capsys):
+  tiny_model("LukeForEntitySpanClassification").save(tmp_path)
+  read, write = os.pipe()
+  os.write(write, b"Ana saw Tokyo\nIt rained\n")
+  os.close(write)
+  assert main(["predict", "ner", str(tmp_path), f"/dev/fd/{read}"]) == 0
+  assert len(capsys.readouterr().out.splitlines()) == 2
+  os.close(read)
+  assert main(["predict", "ner", str(tmp_path), "Ana saw Tokyo . " * 20]) == 0
+  assert len(capsys.readouterr().out.splitlines()) == 1
 
 
 @pytest.mark.filterwarnings("always:1 of 1 entities cannot be found")

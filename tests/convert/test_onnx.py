@@ -18,7 +18,7 @@ from small_systems import WITH_PROGRAM, drawn, small
 from tiny import tiny_model
 
 from luke_jax.cli import main
-from luke_jax.convert.onnx import DATA, FILE, INT8
+from luke_jax.convert.onnx import CARD, DATA, FILE, INT8
 from luke_jax.errors import InputError
 from luke_jax.files import Path
 from luke_jax.heads.linking import LinkingHead
@@ -79,6 +79,23 @@ def test_one_file_says_what_it_is(directory):
   weights = sum(x.size for x in jax.tree.leaves(load(directory).params))
   assert sum(np.prod(x.dims) for x in read.graph.initializer if x.data_type == 1) < weights + 100
   assert not [node for node in read.graph.node if node.op_type == "Log"]
+
+
+def test_outputs_are_in_the_order_of_use_with_a_card_beside(tmp_path):
+  model = tiny_model("LukeForTokenClassificationWithCrf")
+  model.save(tmp_path)
+  files.write_onnx(model, specs := symbolic_inputs(model), Path(tmp_path))
+  program = files.OnnxProgram(tmp_path / FILE)
+  inputs = model.processor(TEXT, entity_spans=[])
+  expected = ["logits", "chain", "last_hidden_state", "entity_last_hidden_state"]
+  assert program.outputs == list(model(**inputs)) == expected
+  card = json.loads((tmp_path / CARD).read_text())
+  assert list(card["outputs"]) == expected and card["labels"] == list(model.labels)
+  assert card["outputs"]["logits"] == {"type": "float32", "shape": ["batch", "words", 3]}
+  assert list(card["inputs"]) == list(specs)
+  assert card["inputs"]["entity_position_ids"]["shape"] == ["batch", "entities", "mention"]
+  model.save(tmp_path)
+  assert not (tmp_path / CARD).exists()
 
 
 def test_a_tied_table_is_written_once(tmp_path):

@@ -16,6 +16,7 @@ from luke_jax.cli import main
 from luke_jax.convert import programs
 from luke_jax.convert.programs import (
   ABOUT,
+  CARD,
   PROGRAM,
   check_program,
   read_program,
@@ -81,6 +82,16 @@ def test_it_computes_what_the_model_does(directory):
   inputs = inputs_of(model)
   found = read_program(directory)(**inputs)
   np.testing.assert_allclose(found["logits"], model(**inputs)["logits"], atol=1e-6)
+
+
+def test_logits_come_first_and_a_card_lists_what_comes(directory):
+  model = load(directory)
+  names = list(read_program(directory)(**inputs_of(model)))
+  card = json.loads((directory / CARD).read_text())
+  assert names == list(model(**inputs_of(model))) == list(card["outputs"])
+  assert names[:2] == ["logits", "last_hidden_state"]
+  assert card["labels"] == list(model.labels)
+  assert card["outputs"]["logits"] == {"type": "float32", "shape": ["batch", len(model.labels)]}
 
 
 @pytest.mark.slow

@@ -3,10 +3,12 @@
 import contextlib
 import io
 import os
+import re
 import signal
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import pytest
 from rich.console import Console
@@ -17,6 +19,7 @@ from luke_jax.demo.running import Child, Screen, Status, last_line, run
 from luke_jax.demo.steps import FRESH, Step, check_repository, steps
 from luke_jax.errors import InputError
 
+ROOT = Path(__file__).parents[2]
 VERSION = ("--version",)
 
 
@@ -180,10 +183,26 @@ def test_a_text_that_cannot_be_read_is_refused_at_once(text, tmp_path, capsys):
   assert not (tmp_path / "out").exists()
 
 
-def test_outside_a_checkout_it_says_what_is_missing(tmp_path, monkeypatch):
+def test_without_its_files_it_says_what_is_missing(tmp_path, monkeypatch):
   monkeypatch.setattr("luke_jax.demo.steps.REPOSITORY", tmp_path)
-  with pytest.raises(InputError, match="no data/sample_wiki; expected a checkout"):
+  with pytest.raises(InputError, match="no data/sample_wiki; expected what a wheel of luke_jax or"):
     check_repository()
+
+
+def test_a_wheel_has_all_that_the_steps_read(tmp_path):
+  packed = {
+    str(file.relative_to(ROOT))
+    for line in (ROOT / "MANIFEST.in").read_text("utf-8").splitlines()
+    for file in ROOT.glob(line.removeprefix("include "))
+  }
+  folders = {str(folder) for file in packed for folder in Path(file).parents}
+  words = {word for step in steps(tmp_path) for word in step.arguments}
+  read = {word for word in words if word.startswith(("data/", "experiments/"))}
+  for experiment in [word for word in read if word.endswith(".py")]:
+    text = (ROOT / experiment).read_text("utf-8")
+    read |= set(re.findall(r'"(data/[^"]+)"', text)) - {"data/sample_model"}  # which steps replace
+    read |= {str(Path(experiment).with_name(x)) for x in re.findall(r'with_name."(.*?)"', text)}
+  assert len(read) > 8 and read <= packed | folders
 
 
 STEPS = [Step("a", "make records", ()), Step("b", "train", ()), Step("c", "look", ())]

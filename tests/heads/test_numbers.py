@@ -1,13 +1,16 @@
 """Heads compute in the type of the run, and give logits and losses in float32."""
 
 import dataclasses
+import json
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
 from networks import TINY, backbone, tiny
+from tiny import tiny_model
 
+import luke_jax
 from luke_jax.heads.kinds import HEADS, make_head
 from luke_jax.models.network import Network, abstract_params, example_inputs
 from luke_jax.models.system import OF_PAIRS
@@ -34,3 +37,14 @@ def test_sums_of_products_are_not_rounded():
   x = jax.random.normal(jax.random.key(0), (1, TINY.hidden_size), jnp.bfloat16)
   logits = layer.apply(layer.init(jax.random.key(1), x), x)
   assert len(np.unique(logits)) > 390
+
+
+def test_several_numbers_have_a_squared_error(tmp_path):
+  model = tiny_model("LukeForSequenceClassification")
+  model.save(tmp_path)
+  config = json.loads((tmp_path / "config.json").read_text("utf-8"))
+  (tmp_path / "config.json").write_text(json.dumps(config | {"problem_type": "regression"}))
+  logits, labels = np.array([[0.5, -1, 2], [1, 0, 0]]), np.array([[0, 1, 1], [1, 0, 1]])
+  loss = luke_jax.load(tmp_path).network.loss({"logits": logits}, labels)
+  np.testing.assert_allclose(loss, np.square(logits - labels).mean(), rtol=1e-6)
+  assert model.network.loss({"logits": logits}, labels) != loss

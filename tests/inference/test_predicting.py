@@ -104,7 +104,7 @@ def test_settings_stay_with_the_model(model, tmp_path):
   ("call", "fault"),
   [
     (lambda m: m.predict("Ana", spam=(0, 3)), "text: spam: no such field; expected perhaps span"),
-    (lambda m: m.predict("Ana"), r"text: span: None; expected \[start, end\]"),
+    (lambda m: m.predict("Ana"), r"text: span: missing; expected \[start, end\]"),
     (lambda m: m.predict("Ana", span=(0, 4)), "expected 0 <= start < end <= 3"),
     (lambda m: m.predict(["Ana", "Ana"], span=[(0, 3)]), "span: 1 of them; expected 2, one for"),
     (lambda m: m.predict(["Ana"], span=3), "span: 3; expected a list, one for each text"),

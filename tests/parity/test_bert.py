@@ -173,7 +173,7 @@ def test_real_weights_have_transformers_states(minilm):
   torch, transformers = pytest.importorskip("torch"), pytest.importorskip("transformers")
   model = luke_jax.load(minilm)
   theirs = transformers.BertModel.from_pretrained(minilm, attn_implementation="eager").eval()
-  ours = model.processor(list(SENTENCES), text_pair=list(reversed(SENTENCES)))
+  ours = model.processor(list(SENTENCES), text_pair=list(reversed(SENTENCES)), padding="longest")
   tokenizer = transformers.AutoTokenizer.from_pretrained(minilm)
   pairs = tokenizer(list(SENTENCES), list(reversed(SENTENCES)), padding=True, return_tensors="np")
   for name, ids in pairs.items():

@@ -4,7 +4,8 @@ import json
 
 import pytest
 
-from luke_jax.runs.training import examples_file, train_and_dev
+from luke_jax.errors import InputError
+from luke_jax.runs.training import examples_file, fine_tune, train_and_dev
 
 ROWS = [{"text": "Ana sings.", "label": "verb"}, {"text": "A red ship.", "label": "noun"}]
 
@@ -19,6 +20,41 @@ def test_a_dictionary_of_data_sets_has_both(tmp_path):
   assert train_and_dev(both, ROWS[1:]) == (ROWS, ROWS[1:])
   assert train_and_dev({"train": ROWS, "test": []}, None) == (ROWS, None)
   assert train_and_dev(ROWS, None) == (ROWS, None)
+
+
+@pytest.mark.parametrize(
+  ("task", "train", "dev", "fault"),
+  [
+    (
+      "classification",
+      [{"text": "good"}],
+      None,
+      "train: example 1: label: missing; expected label",
+    ),
+    (
+      "relations",
+      [{"text": "a b", "head": "a"}],
+      None,
+      "train: example 1: tail: missing; expected",
+    ),
+    (
+      "qa",
+      [{"text": "a", "question": "?", "answers": ["a"]}],
+      [{"text": 1}],
+      "dev: example 1: text",
+    ),
+    (
+      "typing",
+      [{"text": "a", "span": "a", "labels": ["x"]}, {}],
+      None,
+      "train: example 2: no text",
+    ),
+  ],
+)
+def test_faults_name_the_example_and_no_file(task, train, dev, fault):
+  with pytest.raises(InputError) as found:
+    fine_tune(task, "data/sample_model", train=train, dev=dev)
+  assert str(found.value).startswith(fault)
 
 
 @pytest.mark.slow

@@ -1,13 +1,20 @@
 """Spreadsheets, and what was drawn in annotation tools, as examples of spans."""
 
 import json
+import math
 
 import pytest
 
 from luke_jax.errors import InputError
+from luke_jax.tasks.cloze.files import parse as parse_cloze
 from luke_jax.tasks.files import Faults
+from luke_jax.tasks.linking.files import parse as parse_links
+from luke_jax.tasks.ner.files import parse as parse_names
+from luke_jax.tasks.qa.files import parse as parse_question
 from luke_jax.tasks.qa.files import read as read_questions
+from luke_jax.tasks.relations.files import parse as parse_relation
 from luke_jax.tasks.relations.files import read as read_relations
+from luke_jax.tasks.spreadsheets import from_frame
 from luke_jax.tasks.typing.files import read as read_types
 
 TEXT = "Nordvik is owned by Hamar Steel, and Oslo by none."
@@ -50,6 +57,51 @@ def test_faults_of_spreadsheets_have_their_line(text, fault, tmp_path):
   with pytest.raises(InputError) as found:
     read_relations(written(tmp_path, "a.csv", text), Faults())
   assert fault in str(found.value)
+
+
+def relation(text, head, tail):
+  found = parse_relation({"text": text, "head": head, "tail": tail}, "1", "line 1")
+  return [found.text[slice(*x)] for x in (found.head, found.tail)], found
+
+
+def test_a_name_outside_of_the_other_is_meant():
+  text = "The founder of Dyson, James Dyson"
+  for head, tail in (("Dyson", "James Dyson"), ("James Dyson", "Dyson")):
+    words, found = relation(text, head, tail)
+    assert words == [head, tail] and {found.head, found.tail} == {(15, 20), (22, 33)}
+  assert relation("Anabel met Ana in Oslo", "Ana", "Oslo")[1].head == (11, 14)
+  assert relation("东京是日本的首都", "日本", "首都")[1].head == (3, 5)
+  with pytest.raises(InputError, match=r"head: 'Dyson': 2 times .* --skip-bad leaves it out"):
+    relation("Dyson and Dyson of James Dyson", "Dyson", "James Dyson")
+  with pytest.raises(InputError, match="head 'Dyson' overlaps tail 'James Dyson'"):
+    relation("James Dyson", "Dyson", "James Dyson")
+
+
+def test_names_as_words_stand_wherever_spans_do():
+  names = parse_names({"text": "Ana sings", "spans": [["Ana", "person"]]}, "1", "line 1")
+  assert names.spans == ((0, 3, "person"),)
+  linked = parse_links({"text": "Ana sings", "mentions": ["Ana"]}, "1", "line 1")
+  assert linked.mentions[0][:2] == (0, 3)
+  gap = {"text": "Ana met Bo", "query": "@placeholder met", "entities": ["Ana", "Bo"]}
+  assert parse_cloze(gap | {"answers": ["Ana"]}, "1", "line 1").answers == ((0, 3),)
+  asked = {"text": "Ana met Ana", "question": "Who?", "answers": ["Ana"]}
+  assert parse_question(asked, "1", "line 1").answers == ((0, 3),)
+  words = parse_relation({"tokens": ["Ana", "in", "Oslo"], "head": "Ana", "tail": [2, 3]}, "1", "")
+  assert (words.head, words.tail) == ((0, 3), (7, 11))
+
+
+def test_a_data_frame_has_what_a_spreadsheet_has():
+  columns = ("text", "head", "tail", "label")
+  row = {"Text": TEXT, "Head": " Oslo", "Tail": [0, 7], "type": 3, "note": math.nan}
+  expected = {"text": TEXT, "head": "Oslo", "tail": [0, 7], "labels": 3}
+  assert from_frame(row, columns, "train") == expected
+  row = {"text": TEXT, "span": None, "labels": "a; b"}
+  assert from_frame(row, ("text", "span", "labels"), "train") == {
+    "text": TEXT,
+    "span": "",
+    "labels": ["a", "b"],
+  }
+  assert from_frame({"text": "a", "label": math.nan}, (), "train") == {"text": "a"}
 
 
 def test_relations_of_label_studio_and_doccano(tmp_path):

@@ -16,9 +16,8 @@ def processors(goldens, tiny_directories):
   mono = EntityVocab(vocabs["byte_level"])
   multi = EntityVocab(vocabs["sentence_piece"], multilingual=True)
   byte_level = load_tokenizer(tiny_directories["byte_level"])
-  prefixing = load_tokenizer(tiny_directories["byte_level"])
-  assert isinstance(prefixing, ByteLevelTokenizer)
-  prefixing.add_prefix_space = True
+  assert isinstance(byte_level, ByteLevelTokenizer)
+  prefixing = byte_level.with_prefix(True, whole_texts=True)
   sentence_piece = load_tokenizer(tiny_directories["sentence_piece"])
   return {
     ("byte_level", False): Processor(byte_level, mono, **width),

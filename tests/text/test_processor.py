@@ -5,7 +5,7 @@ import pytest
 
 from luke_jax.errors import InputError
 from luke_jax.text import EntityVocab, Processor, TextInput
-from luke_jax.text.rows import UNKNOWN
+from luke_jax.text.rows import UNKNOWN, Widths
 
 TEXT = "Beyoncé lives in Los Angeles."
 NAMES = [(0, 7), (17, 28)]
@@ -60,6 +60,27 @@ def test_padding_to_one_of_some_lengths(processor):
     processor(["", TEXT], word_lengths=(8, 12))
   with pytest.raises(InputError, match="row 0: 2 entities; expected at most 1"):
     processor(TEXT, entity_spans=NAMES, entity_lengths=1)
+
+
+def test_a_models_processor_pads_to_a_few_lengths(processor):
+  few = replace(processor, widths=Widths((8, 20), (1, 2, 16)), max_length=100)
+
+  def shapes(text, **options):
+    inputs = few(text, **options)
+    return inputs["input_ids"].shape[1], inputs.get("entity_ids", np.zeros((1, 0))).shape[1]
+
+  assert shapes(TEXT) == (20, 0) and shapes("a") == (8, 0)
+  assert shapes(TEXT, entity_spans=NAMES) == (20, 2) and shapes(TEXT, entity_spans=[]) == (20, 0)
+  assert shapes(TEXT, entity_spans=[NAMES[0]] * 3) == (20, 16)
+  assert shapes(TEXT, entity_spans=NAMES, padding="longest") == (15, 2)
+  assert shapes(TEXT, word_lengths=16, entity_spans=NAMES, entity_lengths=4) == (16, 4)
+  assert shapes("a " * 30) == (40, 0) and shapes("a " * 60) == (80, 0)
+  assert shapes("a " * 90) == (100, 0)  # what the model has room for
+  assert shapes(TEXT, entity_spans=[NAMES[0]] * 20) == (20, 32)
+  (row,) = few.encode([TextInput(TEXT)])
+  assert few.pad([row])["input_ids"].shape == (1, 15)
+  with pytest.raises(InputError, match="padding: 'max_length'; expected 'longest', or lengths"):
+    few(TEXT, padding="max_length")
 
 
 @pytest.mark.parametrize("lengths", ["64", 64.0, True, -1, (32, "64"), {64}])

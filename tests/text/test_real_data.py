@@ -81,7 +81,7 @@ def test_the_sentence_of_the_model_goldens(luke, real_data):
     " netcord helped the new world number one avoid a humiliating second- round exit at Wimbledon ."
   )
   tokenizer = load_tokenizer(real_data / "tokenizers/roberta")
-  tokenizer.add_prefix_space = True
+  tokenizer = tokenizer.with_prefix(True, whole_texts=True)
   prefixing = replace(luke, tokenizer=tokenizer, task="entity_classification")
   assert prefixing(text, entity_spans=[(39, 42)])["input_ids"].shape == (1, 42)
 

@@ -149,6 +149,16 @@ def test_prefix_space_comes_back(bpe_files, vocab):
   assert again.encode(["x"]) == tokenizer.encode([" x"])
 
 
+def test_white_space_before_a_mask_is_as_tokenizer_json_says(bpe_files, vocab):
+  assert load_tokenizer(bpe_files).special.mask_as_word
+  token = {"id": 599, "content": "<mask>", "lstrip": False}
+  write(bpe_files, tokenizer__json={"added_tokens": [token]})
+  tokenizer = load_tokenizer(bpe_files)
+  assert not tokenizer.special.mask_as_word
+  save_processor(Processor(tokenizer, vocab), bpe_files / "new")
+  assert not load_tokenizer(bpe_files / "new").special.mask_as_word
+
+
 def test_no_limit_of_length_becomes_the_default(bpe_files, vocab):
   write(bpe_files, tokenizer_config__json={"model_max_length": 1e30})
   save_entity_vocab(vocab, bpe_files / "entity_vocab.json")

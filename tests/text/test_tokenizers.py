@@ -1,12 +1,12 @@
 """What every tokenizer does, and what two of the kinds do alone."""
 
 import pickle
+from dataclasses import replace
 
 import pytest
 import tokenizers
 
 from luke_jax.errors import InputError
-from luke_jax.text import load_tokenizer
 from luke_jax.text.byte_level import ByteLevelTokenizer
 from luke_jax.text.tokenizer import Tokenizer
 
@@ -92,13 +92,13 @@ def test_a_lone_word_mark_has_an_empty_span(sentence_piece):
   assert "".join(sliced("京都", tokens)) == "京都"
 
 
-def test_prefix_space(byte_level, tiny_directories):
-  prefixing = load_tokenizer(tiny_directories["byte_level"])
-  prefixing.add_prefix_space = True
-  texts = ["She said", " She said", "", "<mask> said"]
-  expected = byte_level.encode([" She said", " She said", "", "<mask> said"])
+def test_prefix_space(byte_level):
+  prefixing = byte_level.with_prefix(True)
+  texts = ["She said", " She said", "", "<mask> said", "\nSaid<mask>so", "\xa0a\t"]
+  expected = byte_level.encode([*texts[1:2], *texts[1:4], " \nSaid<mask> so", " \xa0a\t"])
   assert prefixing.encode(texts) == expected
-  (tokens, *_) = prefixing.encode(texts, offsets=True)
+  (tokens, *_, lone, _) = prefixing.encode(texts, offsets=True)
+  assert lone.offsets[0] == (0, 0) and lone.offsets[1] == (0, 1)
   assert tokens.offsets[0][0] == 0
   assert "".join(sliced("She said", tokens)) == "Shesaid"
 
@@ -114,6 +114,10 @@ def test_special_tokens_in_a_text(tokenizer):
 def test_the_mask_takes_the_space_before_it(byte_level):
   (spaced, tight) = byte_level.encode(["a \t<mask>", "a<mask>"])
   assert spaced.ids == tight.ids
+  apart = ByteLevelTokenizer(byte_level._bpe.model, replace(byte_level.special, mask_as_word=False))
+  assert (
+    apart.encode(["a \t<mask>"])[0].ids != spaced.ids == byte_level.encode(["a  <mask>"])[0].ids
+  )
   (other,) = byte_level.encode(["a <ent>"])
   assert len(other.ids) == 3
 

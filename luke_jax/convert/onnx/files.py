@@ -14,14 +14,14 @@ import onnx
 import onnxruntime
 from onnx import helper
 
-from luke_jax.convert.onnx import DATA, FILE
+from luke_jax.convert.onnx import CARD, DATA, FILE
 from luke_jax.convert.onnx.graph import KnownArray, OnnxGraph, Operand, Size, tensor_info
 from luke_jax.convert.onnx.primitives import tensor
 from luke_jax.convert.onnx.translation import translate
 from luke_jax.convert.parts import ModelParts
-from luke_jax.convert.programs import Specs, check_program, config_hash
-from luke_jax.files import Path, in_bucket, whole
-from luke_jax.models.network import apply
+from luke_jax.convert.programs import Specs, check_program, config_hash, program_card
+from luke_jax.files import Path, in_bucket, whole, write_json
+from luke_jax.models.network import apply, in_order
 
 OPSET, IR = 20, 9  # of 2023, which onnxruntime reads from 1.17 on
 LARGEST = 2**31 - 2**24  # bytes of weights in the one file: those of protobuf end at 2 GB
@@ -52,10 +52,11 @@ def write_onnx(model: ModelParts, specs: Specs, directory: Path) -> Path:
   dimensions. Before the file is in its place, onnxruntime must compute what the model computes in
   two shapes.
   """
-  made = _model(model, specs, config_hash(directory))
+  made, outputs = _model(model, specs, config_hash(directory))
   with moved_into(directory) as folder:
     save(made, folder / FILE)
     check_program(model, specs, OnnxProgram(folder / FILE))
+    write_json(folder / CARD, program_card(model, specs, outputs))
   return directory / FILE
 
 
@@ -81,13 +82,13 @@ def moved_into(directory: Path) -> Iterator[Path]:
         shutil.move(file, part)
 
 
-def _model(model: ModelParts, specs: Specs, config: str) -> Any:
-  """Returns a network as an ONNX model."""
+def _model(model: ModelParts, specs: Specs, config: str) -> tuple[Any, Specs]:
+  """Returns a network as an ONNX model, and the shapes of its outputs in their order."""
   graph, (network, params) = OnnxGraph(), model.predicting
   inputs: dict[str, Any] = dict(specs)
 
   def run(params: dict, inputs: dict) -> dict[str, jax.Array]:
-    return apply(network, params, inputs)
+    return in_order(apply(network, params, inputs))
 
   traced = jax.jit(run).trace(params, inputs)
   read = {name: graph.add_input(name, x.shape, x.dtype) for name, x in specs.items()}
@@ -99,7 +100,7 @@ def _model(model: ModelParts, specs: Specs, config: str) -> Any:
   shapes: dict[str, Any] = traced.out_info
   infos = [
     _output(graph, name, x, shapes[name].shape, shapes[name].dtype)
-    for name, x in zip(sorted(shapes), outputs, strict=True)
+    for name, x in zip(shapes, outputs, strict=True)
   ]
   nodes, weights = graph.needed(list(shapes))
   body = helper.make_graph(nodes, model.architecture, graph.inputs, infos, weights)
@@ -113,7 +114,7 @@ def _model(model: ModelParts, specs: Specs, config: str) -> Any:
   )
   about = {"config": config, "labels": json.dumps(model.labels, ensure_ascii=False)}
   helper.set_model_props(made, about)
-  return made
+  return made, shapes
 
 
 def _is_operand(x: object) -> bool:

@@ -144,6 +144,9 @@ class TextClassification(FineTunedTask[TextExample, Any]):
     if self.target == "number":
       return (NUMBER,)
     labels = sorted({label for example in examples for label in example.labels or ()})
+    lacking = next((example for example in examples if example.labels is None), None)
+    if len(labels) < 2 and lacking:
+      raise InputError(f"{lacking.place}: label: missing; expected label, or labels")
     if len(labels) < 2:
       names = ", ".join(labels) or "none"
       raise InputError(f"{self.train}: labels: {names}; expected two or more, to tell apart")

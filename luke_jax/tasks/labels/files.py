@@ -70,7 +70,7 @@ def _mentions(value: Mapping[str, Any], example: Example) -> tuple[Bounds, ...]:
   text, mentions = read_text(value, example.place), []
   for mention in listed(value, MENTIONS, example.place):
     start, end = text.span(mention, MENTIONS)
-    if example.as_words:
+    if example.as_words and not isinstance(mention, str):
       start, end = example.words[mention[0]][0], example.words[mention[1] - 1][1]
     first, last = example.words_of((start, end))
     if first >= last:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 import numpy as np
 
 from luke_jax.errors import InputError
-from luke_jax.files import Path, whole
+from luke_jax.files import Path, is_there, whole
 from luke_jax.pipeline.reads import cached
 from luke_jax.tasks.files import lines
 
@@ -108,6 +108,17 @@ def in_words(label: str, is_word: Callable[[str], bool]) -> str:
   return f"{name}{colon}{about}"
 
 
+def warn_of_same(wordings: Mapping[str, str], read: Mapping[str, str]) -> None:
+  """Warns of labels whose wordings are read as the same words, so that only one is ever found."""
+  first: dict[str, str] = {}
+  for name, wording in wordings.items():
+    words = read[wording]
+    if words in first:
+      same = f"labels: {name!r:.60} is read as {first[words]!r:.60} is, {words!r:.60}"
+      warnings.warn(f"{same}: names get the latter", stacklevel=2)
+    first.setdefault(words, name)
+
+
 def labels_in(text: str) -> tuple[str, ...]:
   """Returns the labels of a text, or of a file with one on each line.
 
@@ -115,7 +126,7 @@ def labels_in(text: str) -> tuple[str, ...]:
   """
   file = Path(text)
   if file.suffix == ".txt":
-    if not file.is_file():
+    if not is_there(text):
       raise InputError(f"--labels: {text}: no such file; expected one with a label on each line")
     text = "".join(f"{line}\n" for _, line in lines(file))
   by_commas = not re.search(r"[;\n]", text)
@@ -166,10 +177,4 @@ def wordings_of(labels: Iterable[str] | Mapping[str, str]) -> dict[str, str]:
     found[name] = wording
   if not found:
     raise InputError('labels: none; expected some, such as "person, ship"')
-  first: dict[str, str] = {}
-  for name, wording in sorted(found.items()):
-    if wording in first:
-      same = f"labels: {name!r:.60} is read as {first[wording]!r:.60} is, {wording!r:.60}"
-      warnings.warn(f"{same}: names get the latter", stacklevel=2)
-    first.setdefault(wording, name)
   return dict(sorted(found.items()))

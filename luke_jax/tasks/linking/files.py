@@ -86,7 +86,9 @@ _USUAL: tuple[Any, ...] = (None, None, False, None, ())  # behind the span of a 
 
 
 def _mention(value: object, text: Text, place: str, depth: int = 0) -> LinkedMention:
-  """Returns the mention in a list of JSON; raises InputError for what is none."""
+  """Returns the mention in a list of JSON, or of words; raises InputError for what is none."""
+  if isinstance(value, str):
+    return LinkedMention(*text.span(value, "mentions"))
   if not isinstance(value, list | tuple) or not _is_mention(value) or depth > DEEPEST:
     expected = "expected [start, end] or [start, end, title, item], null for no known entity"
     raise InputError(f"{place}: mentions: {value!r:.200}; {expected}")

@@ -195,7 +195,8 @@ def _joined_block(place: str, number: int, names: list[str], fields: list[str]) 
 
 BOUNDARY = "-DOCSTART-"  # begins the line before a document
 _COMMA_AND_TAG = re.compile(r'[,;]"?(O|[BIES]-[^\s,;]+)"?')
-_SEPARATOR = re.compile(r"[ \t]+")  # other white space may be part of a word
+# Other white space may be part of a word, and so may a space where lines have tabs.
+_SEPARATOR, _TABS = re.compile(r"[ \t]+"), re.compile(r" *\t[ \t]*")
 
 
 class Line(NamedTuple):
@@ -299,13 +300,16 @@ def _check_separator(path: Path, rows: Sequence[Sequence[str]]) -> None:
 def _blocks(path: Path) -> list[Block]:
   blocks: list[Block] = []
   follows = False
-  for number, line in lines(path):
-    columns = _SEPARATOR.split(line.strip(" \t")) if line.strip() else [""]
+  numbered = list(lines(path))
+  alike = len({len(_columns(line, True)) for _, line in numbered if line.strip()}) == 1
+  for number, line in numbered:
+    columns = _columns(line, alike)
+    begins = bool(columns) and columns[0].startswith(BOUNDARY)
     counted = len(columns) > 1 and columns[0].isdigit() and columns[1].startswith(BOUNDARY)
-    if counted or columns[0].startswith(BOUNDARY):
+    if counted or begins:
       blocks.append(Block([FileLine(number, columns)] if counted else [], boundary=True))
       follows = False
-    elif not columns[0]:
+    elif not columns:
       follows = False
     elif follows:
       blocks[-1].rows.append(FileLine(number, columns))
@@ -313,6 +317,17 @@ def _blocks(path: Path) -> list[Block]:
       blocks.append(Block([FileLine(number, columns)]))
       follows = True
   return blocks
+
+
+def _columns(line: str, at_all: bool) -> list[str]:
+  """Returns the columns of a line, none of an empty one, split at all separators or at tabs alone.
+
+  Before a first tab there may be no word, which is a fault.
+  """
+  stripped = line.strip(" \t") if at_all else line.strip(" ").rstrip(" \t")
+  if not line.strip():
+    return []
+  return (_SEPARATOR if at_all or "\t" not in stripped else _TABS).split(stripped)
 
 
 def _sentence(
@@ -337,6 +352,8 @@ def _sound(row: FileLine, layout: Columns, path: Path, faults: Faults) -> bool:
       raise InputError(
         f"{place}: {len(columns)} columns; expected {layout.width}, as in {layout.source}"
       )
+    if not columns[layout.word]:
+      raise InputError(f"{place}: no word; expected one before the tag")
     if layout.tag is not None:
       check_tag(columns[layout.tag], place)
     return True

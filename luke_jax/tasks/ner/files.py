@@ -3,8 +3,9 @@
 import dataclasses
 import functools
 import itertools
+import re
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from luke_jax.errors import InputError
 from luke_jax.files import Path
@@ -130,6 +131,7 @@ def parse(
   check_fields(value, FIELDS, place)
   text_or_words = read_text(value, place)
   edges = _edges(value, text_or_words, place)
+  value = _placed(value, text_or_words)
   spans = _gold(value, text_or_words, place) if "spans" in value else None
   if "tokens" not in value:
     text = text_or_words.text
@@ -142,6 +144,18 @@ def parse(
   _check_edges(edges, "w" * len(words), place)
   example = of_words(id, place, [words[start:end] for start, end in edges], reading)
   return dataclasses.replace(example, spans=spans and to_characters(example, spans))
+
+
+def _placed(value: Mapping[str, Any], text: Text) -> Mapping[str, Any]:
+  """Returns an object whose spans with the words of a name, as ["Ana", "person"], have places."""
+  spans = value.get("spans")
+  if text.tokens is not None or not isinstance(spans, list):
+    return value
+  by_words = [isinstance(x, list | tuple) and [*map(type, x)] == [str, str] for x in spans]
+  placed = [
+    [*text.span(x[0], "spans"), x[1]] if y else x for x, y in zip(spans, by_words, strict=True)
+  ]
+  return {**value, "spans": placed}
 
 
 def _edges(value: Mapping[str, object], text: Text, place: str) -> list[Bounds] | None:
@@ -218,16 +232,17 @@ def to_columns(
   scheme: Scheme = "IOB2",
 ) -> Iterator[str]:
   """Yields lines of words, their gold tags if known, and the predicted tags last."""
+  between = "\t" if any(" " in x for example in examples for x in _words(example)) else " "
   bounded = any(len(example.sentences) > 1 for example in examples)
   for example, predicted in zip(examples, predictions, strict=True):
     tags = [_tags(example, labelled(predicted), scheme)]
     if example.spans is not None:
       tags.insert(0, _tags(example, example.spans, scheme))
     if bounded:
-      yield from (" ".join([BOUNDARY, *("O" for _ in tags)]), "")
-    rows = zip((example.text[start:end] for start, end in example.words), *tags, strict=True)
+      yield from (between.join([BOUNDARY, *("O" for _ in tags)]), "")
+    rows = zip(_words(example), *tags, strict=True)
     for sentence in example.sentences:
-      yield from (_line(example, row) for row in itertools.islice(rows, len(sentence)))
+      yield from (_line(example, row, between) for row in itertools.islice(rows, len(sentence)))
       yield ""
 
 
@@ -248,11 +263,15 @@ def _tags(example: NamesExample, spans: Sequence[Labelled], scheme: Scheme) -> l
   return tags
 
 
-def _line(example: NamesExample, row: Sequence[str]) -> str:
+def _words(example: NamesExample) -> Iterator[str]:
+  return (example.text[start:end] for start, end in example.words)
+
+
+def _line(example: NamesExample, row: Sequence[str], between: str) -> str:
   for part in row:
-    if len(part.split()) != 1:
+    if part.strip(" ") != part or re.search(r"[\t\n\r]", part) or (" " in part and part != row[0]):
       raise InputError(f"{example.place}: {part!r}; expected no white space, for columns")
-  return " ".join(row)
+  return between.join(row)
 
 
 def form_of(task: "NamedEntities | Tagging") -> Reading:

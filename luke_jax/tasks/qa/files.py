@@ -138,7 +138,7 @@ def _links(
 
 
 def _span(span: object, name: str, text: Text, place: str) -> Bounds:
-  start, end = text.span(span, name)
+  start, end = text.span(span, name, first=True)
   if not text.text[start:end].strip():
     raise InputError(f"{place}: {name}: [{start}, {end}]: white space alone; expected words")
   return start, end

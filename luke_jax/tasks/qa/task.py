@@ -23,7 +23,7 @@ from luke_jax.tasks.files import Faults
 from luke_jax.tasks.fine_tuning import FineTunedTask, RowLogits
 from luke_jax.tasks.predictions import Answer
 from luke_jax.tasks.qa import decoding, features, score
-from luke_jax.tasks.qa.files import EntityReference, QuestionExample, parse, read
+from luke_jax.tasks.qa.files import COLUMNS, EntityReference, QuestionExample, parse, read
 from luke_jax.text import Processor, Row
 from luke_jax.text.rows import Sizes
 from luke_jax.training.task import Batch, Params
@@ -54,6 +54,7 @@ class QuestionAnswering(FineTunedTask[QuestionExample, list[Answer]]):
   authors: bool = False  # rows and losses of the authors' code, see docs/differences.md
 
   name: ClassVar[str] = "qa"
+  spreadsheet: ClassVar[Sequence[str]] = COLUMNS
   heads: ClassVar[tuple[str, ...]] = ("answer",)
   entity_table: ClassVar[Literal["special", "whole"]] = "whole"
 

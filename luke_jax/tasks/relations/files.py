@@ -76,7 +76,8 @@ def parse(value: Mapping[str, object], id: str, place: str) -> RelationExample:
   """Returns the example in an object of JSON lines."""
   check_fields(value, FIELDS, place)
   text = read_text(value, place)
-  head, tail = (text.span(value.get(name), name) for name in ("head", "tail"))
+  one, other = value.get("head"), value.get("tail")
+  head, tail = text.span(one, "head", beside=other), text.span(other, "tail", beside=one)
   if max(head[0], tail[0]) < min(head[1], tail[1]):
     one, other = (text.text[slice(*span)] for span in (head, tail))
     raise InputError(f"{place}: head {one!r} overlaps tail {other!r}; expected them apart")

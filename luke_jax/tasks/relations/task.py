@@ -20,7 +20,7 @@ from luke_jax.tasks.label_checks import check_label
 from luke_jax.tasks.marked import marked_rows
 from luke_jax.tasks.predictions import Mention, Relation
 from luke_jax.tasks.relations import score
-from luke_jax.tasks.relations.files import RelationExample, parse, read
+from luke_jax.tasks.relations.files import COLUMNS, RelationExample, parse, read
 from luke_jax.text import Processor, Row
 from luke_jax.text import Task as TextTask
 from luke_jax.text.alignment import Alignment
@@ -43,6 +43,7 @@ class RelationClassification(FineTunedTask[RelationExample, Relation]):
   bias: bool = False  # of the classifier; LUKE's has none, that of mLUKE's authors has one
 
   name: ClassVar[str] = "relations"
+  spreadsheet: ClassVar[Sequence[str]] = COLUMNS
   heads: ClassVar[tuple[str, ...]] = ("pair",)
   text_task: ClassVar[TextTask | None] = "entity_pair_classification"
   reads_vectors: ClassVar[bool] = True

@@ -17,7 +17,7 @@ from luke_jax.tasks.label_checks import check_label
 from luke_jax.tasks.marked import marked_rows
 from luke_jax.tasks.predictions import Span, Types
 from luke_jax.tasks.typing import score
-from luke_jax.tasks.typing.files import TypingExample, parse, read
+from luke_jax.tasks.typing.files import COLUMNS, TypingExample, parse, read
 from luke_jax.text import Processor, Row
 from luke_jax.text import Task as TextTask
 from luke_jax.text.alignment import Alignment
@@ -41,6 +41,7 @@ class EntityTyping(FineTunedTask[TypingExample, Types]):
   authors: bool = False  # rows and losses of the authors' code, see docs/differences.md
 
   name: ClassVar[str] = "typing"
+  spreadsheet: ClassVar[Sequence[str]] = COLUMNS
   heads: ClassVar[tuple[str, ...]] = ("entity",)
   text_task: ClassVar[TextTask | None] = "entity_classification"
   reads_vectors: ClassVar[bool] = True

@@ -5,11 +5,11 @@ import threading
 from collections.abc import Iterator
 from typing import Any, Self
 
-from rich.console import Console
 from rich.progress import BarColumn, Progress, ProgressColumn, Task, TextColumn, TimeRemainingColumn
 from rich.text import Text
 
 from luke_jax.files import read_json
+from luke_jax.terminal import Console
 from luke_jax.wiki.stages.stage import (
   Done,
   Engine,

@@ -4,7 +4,6 @@ No token of any kind of tokenizer crosses a space, so the ids of a segment are t
 one after the other.
 """
 
-import copy
 import itertools
 import re
 import struct
@@ -33,8 +32,7 @@ class SegmentEncoder:
 
   def __init__(self, tokenizer: Tokenizer):
     if isinstance(tokenizer, ByteLevelTokenizer):
-      tokenizer = copy.copy(tokenizer)  # the caller's stays as it is
-      tokenizer.add_prefix_space = False
+      tokenizer = tokenizer.with_prefix(False)
       self._before, self._skipped = "", 0
       self._plain_ids = tokenizer.encode_words
     elif isinstance(tokenizer, SentencePieceTokenizer):

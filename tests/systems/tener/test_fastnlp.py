@@ -224,7 +224,7 @@ def loss(state, scores, path):
 
 
 def row(model):
-  return model.processor(" ".join(TEXT))
+  return model.processor(" ".join(TEXT), padding="longest")
 
 
 @pytest.mark.parametrize("form", FORMS)

@@ -48,6 +48,7 @@ from luke_jax.tasks.labels.wordings import (
   keep_wordings,
   labels_in,
   open_wordings,
+  warn_of_same,
   wordings_of,
 )
 from luke_jax.tasks.predictions import Span
@@ -157,8 +158,19 @@ def test_labels_that_are_none_are_refused(labels, fault):
 
 
 def test_labels_that_are_read_the_same_are_told():
-  with pytest.warns(UserWarning, match="'y' is read as 'a' is, 'person': names get the latter"):
-    wordings_of(["y=person", "a=person", "ship"])
+  def warn(*labels):
+    wordings = wordings_of(labels)
+    words = {"political", "party", "person", "ship"}
+    warn_of_same(wordings, {x: in_words(x, words.__contains__) for x in wordings.values()})
+
+  warn("PER", "ship", "politicalparty")
+  for labels, said in (
+    (("y=person", "a=person", "ship"), "'y' is read as 'a' is, 'person': names get the latter"),
+    (("person", "PER"), "'person' is read as 'PER' is, 'person'"),
+    (("politicalparty", "political party"), "'politicalparty' is read as 'political party' is"),
+  ):
+    with pytest.warns(UserWarning, match=said):
+      warn(*labels)
 
 
 @given(st.permutations(["ship", "person", "award: a prize", "X=town"]))

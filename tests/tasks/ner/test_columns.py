@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from luke_jax.errors import InputError
 from luke_jax.tasks.files import Faults
 from luke_jax.tasks.ner.documents import Reading
-from luke_jax.tasks.ner.files import read
+from luke_jax.tasks.ner.files import read, to_columns
 from luke_jax.tasks.ner.task import NamedEntities
 
 
@@ -51,6 +51,27 @@ def test_a_column_that_numbers_the_lines_is_not_read(form, tmp_path):
   path = written(tmp_path, NUMBERED[form])
   with pytest.warns(UserWarning, match="column 2 is read as words, since column 1 numbers"):
     assert contents(path) == [JOHN, MARY]
+
+
+def test_lines_with_tabs_may_have_spaces_in_words(tmp_path):
+  text = "in\xa0it\tO\n\xa0\tO\n\u200b\tO\nNew York\tB-LOC\nis \t\t O\t\n\nBo B-PER\n"
+  path = written(tmp_path, text)
+  words = ["in\xa0it", "\xa0", "\u200b", "New York", "is"]
+  assert contents(path) == [(words, [("New York", "LOC")]), (["Bo"], [("Bo", "PER")])]
+  examples = read(path, Faults())
+  again = written(tmp_path, "".join(f"{x}\n" for x in to_columns(examples, [[], []])), "b.conll")
+  assert contents(again, Reading(columns=("word", "tag", "_"))) == contents(path)
+  mixed = written(tmp_path, "New York\tB-LOC\nis not\tO\n", "c.conll")  # columns, all alike
+  assert contents(mixed) == [(["New", "is"], [("New", "LOC")])]
+
+
+def test_an_empty_word_is_a_fault_of_its_line(tmp_path):
+  path = written(tmp_path, "John\tB-PER\nlives\tO\n\nMary\tB-PER\n \tO\n\n\tO\n")
+  with pytest.raises(InputError, match=r"a.conll: line 5: no word; expected one before the tag"):
+    contents(path)
+  examples = read(path, faults := Faults(skip=True))
+  assert [content(x) for x in examples] == [JOHN]
+  assert [str(x).split(": ")[1] for x in faults.found] == ["line 5", "line 7"]
 
 
 def test_two_columns_may_number_the_lines(tmp_path):

@@ -265,7 +265,8 @@ def test_columns_as_conlleval_reads_them(tmp_path):
     ({"text": "ab", "spans": [[0, 1, "X"]]}, "spans that are not whole words of a sentence: 1; "),
     ({"text": "a", "spans": [[0, 1, "X Y"]]}, "'B-X Y'; expected no white space, for columns"),
     ({"text": "a b", "spans": [[0, 1, "X"], [0, 3, "Y"]]}, "a span in another, Y; expected them"),
-    ({"tokens": ["a b"], "spans": []}, "'a b'; expected no white space, for columns"),
+    ({"tokens": ["a\tb"], "spans": []}, "'a\\tb'; expected no white space, for columns"),
+    ({"tokens": ["a "], "spans": []}, "'a '; expected no white space, for columns"),
   ],
 )
 def test_what_columns_cannot_say(value, fault):

@@ -148,7 +148,9 @@ def test_what_is_written_is_read(pieces, label, reverse):
 
 GOOD = {"text": "Ana saw Bo .", "head": [0, 3], "tail": [8, 10], "label": "seen"}
 BAD_LINES = {
-  "head: None; expected [start, end], characters of the text": {"head": None},
+  "head: missing; expected [start, end], characters of the text, or words that it has once": {
+    "head": None
+  },
   "head: [0, 30]; expected 0 <= start < end <= 12, characters": {"head": [0, 30]},
   "tail: [3, 3]; expected 0 <= start < end <= 12, characters": {"tail": [3, 3]},
   "head 'Ana' overlaps tail 'Ana saw'; expected them apart": {"tail": [0, 7]},

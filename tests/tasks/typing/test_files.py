@@ -73,9 +73,13 @@ def test_what_is_written_is_read(before, inside, labels):
 
 GOOD = {"text": "Ana saw Bo .", "span": [0, 3], "labels": ["person"]}
 BAD_LINES = {
-  "span: None; expected [start, end], characters of the text": {"span": None},
+  "span: missing; expected [start, end], characters of the text, or words that it has once": {
+    "span": None
+  },
   "span: [0, 13]; expected 0 <= start < end <= 12, characters": {"span": [0, 13]},
-  "span: [0, True]; expected [start, end], characters of the text": {"span": [0, True]},
+  "span: [0, True]; expected [start, end], characters of the text, or words that it has once": {
+    "span": [0, True]
+  },
   "label: no such field; expected perhaps labels": {"label": "person"},
   "labels: 'person'; expected a list": {"labels": "person"},
   "labels: ['']; expected strings that are not empty": {"labels": [""]},

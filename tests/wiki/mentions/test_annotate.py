@@ -194,7 +194,7 @@ def test_a_terminal_shows_names_and_no_control_characters(mentions):
     (("x", "--page", "York", "--min-prior", "0.1"), "--min-prior: given with --page"),
     (("x", "--min-link-probability", "2"), "--min-link-probability: 2.0; expected a number"),
     (("x", "--min-prior", "nan"), "--min-prior: nan; expected a number"),
-    (("\udcff",), "TEXT: not UTF-8; expected a text"),
+    (("\udcff",), "the text: not UTF-8; expected a text"),
     (("x", "--output", "no/such/folder"), "no/such"),
   ],
 )
