@@ -647,17 +647,17 @@ def test_connections_that_ask_nothing_lock_nobody_out(server, monkeypatch):
     assert request(server, "GET", "/health")[0].status == 200
 
 
-def test_a_connection_that_is_too_many_is_closed(server, service, monkeypatch):
-  wait_for(lambda: not server._server.server_state.connections)
+def test_of_too_many_connections_that_all_ask_some_are_refused(server, monkeypatch):
+  connections = server._server.server_state.connections
+  wait_for(lambda: not connections)
   monkeypatch.setattr(server._server.config, "limit_concurrency", 4)
   with contextlib.ExitStack() as stack:
-    for _ in range(4):  # who asks something
+    for asking in range(1, 4):
       stack.enter_context(sent_raw(server, head_of(server, 100)))
-    wait_for(lambda: len(server._server.server_state.connections) == 4)
-    assert request(server, "GET", "/health")[0].status == 503
-    stack.enter_context(sent_raw(server, head_of(server, 100)))
-    assert stack.enter_context(sent_raw(server, b"")).recv(1) == b""
-  wait_for(lambda: not server._server.server_state.connections)
+      wait_for(lambda: [x._phase for x in connections] == ["request"] * asking)  # noqa: B023
+    refused = [stack.enter_context(sent_raw(server, head_of(server, 100))) for _ in range(2)]
+    assert [client.recv(12) for client in refused] == [b"HTTP/1.1 503"] * 2
+  wait_for(lambda: not connections)
 
 
 def test_a_fault_of_ours_is_one_line_and_the_server_goes_on(server, monkeypatch, caplog):
