@@ -228,7 +228,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if isinstance(stream, io.TextIOWrapper):  # the encoding of a terminal may lack some letters
       stream.reconfigure(errors="backslashreplace")
   # They log the tracebacks of exceptions that they also raise: absl for Orbax.
-  for library in ("absl", "gcsfs", "google"):
+  for library in ("absl", "gcsfs", "fsspec", "google"):
     logging.getLogger(library).setLevel(logging.CRITICAL)
   try:
     return _run(arguments) or 0
