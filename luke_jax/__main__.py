@@ -7,17 +7,22 @@ exception of a Ctrl-C.
 import os
 import signal
 import sys
+from collections.abc import Iterable
 
 # What is imported for seconds: while one of these is, nothing has been made yet.
 SLOW = ("jax", "jaxlib", "flax", "optax", "orbax", "luke_jax")
 TRAININGS = (["train"], ["graph", "train"], ["experiment", "run"])
+SERVERS = (["serve"], ["try"])
 
 
 def main() -> int:
   """Runs the command and returns its exit status."""
   signal.signal(signal.SIGINT, _interrupted)
-  if any(sys.argv[1 : len(words) + 1] == words for words in TRAININGS):
+  if _runs(TRAININGS):
     signal.signal(signal.SIGTERM, _preempted)  # as the watch of a training does later
+  if _runs(SERVERS):
+    for number in (signal.SIGINT, signal.SIGTERM):
+      signal.signal(number, _stopped)  # as while it serves: to be stopped is no failure
   try:
     # A command that started itself again blocked them until here.
     signal.pthread_sigmask(signal.SIG_UNBLOCK, (signal.SIGINT, signal.SIGTERM))
@@ -27,6 +32,14 @@ def main() -> int:
   except KeyboardInterrupt:  # before or after the command itself
     _leave("interrupted", 130)
     raise  # for the type checker: the process has ended
+
+
+def _runs(commands: Iterable[list[str]]) -> bool:
+  return any(sys.argv[1 : len(words) + 1] == words for words in commands)
+
+
+def _stopped(*_: object) -> None:
+  os._exit(0)
 
 
 def _interrupted(*_: object) -> None:

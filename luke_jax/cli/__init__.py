@@ -239,7 +239,7 @@ def _ended(arguments: list[str]) -> int:
   """Runs a subcommand, and says in a line why it ended."""
   warnings.showwarning = _show_warning
   # They log the tracebacks of exceptions that they also raise: absl for Orbax.
-  for library in ("absl", "gcsfs", "google"):
+  for library in ("absl", "gcsfs", "fsspec", "google"):
     logging.getLogger(library).setLevel(logging.CRITICAL)
   try:
     return _run(arguments) or 0

@@ -219,11 +219,31 @@ def sizes(folder: Path) -> dict[str, int]:
   return {str(path.relative_to(folder)): path.stat().st_size for path in files}
 
 
+def check_readable(folder: Path) -> None:
+  """Raises InputError for a file below a folder of which not one byte can be read."""
+  for name, size in sizes(folder).items():
+    path = folder / name
+    try:
+      if in_bucket(path):
+        path.check_readable(size)  # pyrefly: ignore[missing-attribute]
+      else:
+        with path.open("rb") as file:
+          file.read(1)
+    except InputError:
+      raise
+    except Exception as fault:  # each service has its own for what it refuses
+      reason = str(fault).strip().partition("\n")[0] or type(fault).__name__
+      raise InputError(
+        f"{path}: not read ({reason[:300]}); expected a place that answers: the same command tries"
+        " again"
+      ) from None
+
+
 def write_sizes(folder: Path, name: str) -> None:
   """Writes the sizes of all files below a folder into it, once they all are on the disk."""
   if not in_bucket(folder):
     sync_all(folder)
-  write_json(folder / name, sizes(folder))
+  write_json(folder / name, {other: size for other, size in sizes(folder).items() if other != name})
 
 
 def is_part(path: Path) -> bool:

@@ -148,6 +148,11 @@ class BucketPath(PosixGPath):
       except FileNotFoundError:
         raise FileNotFoundError(2, "No such file", str(self)) from None
 
+  def check_readable(self, size: int) -> None:
+    """Raises the fault with which the object is refused."""
+    with self.storage() as system:
+      system.cat_file(str(self), start=0, end=min(size, 1))
+
   def read_text(self, encoding: str | None = None, errors: str | None = None) -> str:
     """Returns the content as text, with newlines as in Python's text files."""
     data = io.BytesIO(self.read_bytes())
@@ -206,14 +211,23 @@ class BucketPath(PosixGPath):
           raise
 
   def rename(self, target: "BucketPath") -> "BucketPath":  # pyrefly: ignore[bad-override]
-    """Moves an object or a folder: none of its objects is deleted before all are copied."""
+    """Moves an object or a folder: none of its objects is deleted before all are copied.
+
+    Where a copy or the first deletion is refused, no copy is left.
+    """
     names = self.statuses()
-    with self.storage() as system:
-      for name in names:
-        system.cp_file(f"{self}/{name}", f"{target}/{name}")
-      if not names:
-        system.cp_file(str(self), str(target))
-    self.rmtree()
+    try:
+      with self.storage() as system:
+        for name in names:
+          system.cp_file(f"{self}/{name}", f"{target}/{name}")
+        if not names:
+          system.cp_file(str(self), str(target))
+      self.rmtree()
+    except Exception:
+      with contextlib.suppress(Exception):  # of the same service: the fault to report is the first
+        if self.statuses() == names:
+          target.rmtree(missing_ok=True)
+      raise
     return target
 
   def mkdir(self, mode: int | None = None, parents: bool = False, exist_ok: bool = False) -> None:

@@ -56,7 +56,7 @@ class Guard:
     self.app = app
     self.paths = paths
     self.observe = observe
-    self.expected = None if token is None else f"Bearer {token}".encode()
+    self.expected = None if token is None else token.encode()
     self.hosts = hosts
 
   async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -95,8 +95,9 @@ class Guard:
       host = headers[b"host"].decode("latin-1")
       if re.sub(r":\d*$", "", host).lower() not in self.hosts:
         return fault_line(403, f"host {host!r:.60}; expected one of {', '.join(self.hosts)}")
-    given = headers.get(b"authorization", b"")
-    if self.expected and path not in OPEN and not hmac.compare_digest(given, self.expected):
+    scheme, _, given = headers.get(b"authorization", b"").partition(b" ")
+    is_given = scheme.lower() == b"bearer" and hmac.compare_digest(given, self.expected or b"")
+    if self.expected and path not in OPEN and not is_given:
       expected = {"WWW-Authenticate": "Bearer"}
       return fault_line(401, "no token, or another; expected Authorization: Bearer", expected)
     return None

@@ -117,6 +117,23 @@ def question_of(request: Mapping[str, object], limits: Limits) -> Question:
   return Question(items, frozenset(columns), settings, single)
 
 
+def check_pieces(model: Model, items: Sequence[TextItem], most: int) -> None:
+  """Raises TooLongError for a text of more word pieces than a text may have characters.
+
+  They are what a prediction takes time for. Prose has four or five characters in each, Chinese one;
+  of a syllable of Korean, an English vocabulary may make three.
+  """
+  for item in items:
+    text = item.value["text"]
+    if not isinstance(text, str) or model.processor is None:
+      continue
+    if len(text.encode(errors="replace")) <= most:  # no vocabulary makes more pieces of a text
+      continue
+    pieces = len(model.processor.tokenizer.encode([text.encode(errors="replace").decode()])[0].ids)
+    if pieces > most:
+      raise TooLongError(f"{item.place}: {pieces:,} word pieces; expected at most {most:,}")
+
+
 def _check_labels(labels: object, most: int) -> None:
   if not isinstance(labels, list | dict | None):
     expected = 'a list of labels, as ["person", "ship"], or an object with their descriptions'

@@ -2,9 +2,11 @@
 
 import asyncio
 import logging
+import resource
 import signal
 import socket
 import threading
+import warnings
 from concurrent.futures import Future
 from types import TracebackType
 from typing import Any
@@ -15,11 +17,17 @@ from starlette.applications import Starlette
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from luke_jax.errors import InputError
+from luke_jax.files import Path
 from luke_jax.serve.limits import Limits
 
 PORT = 8765
-MOST_CONNECTIONS = 1000  # of more, requests get 503 at once
+MOST_CONNECTIONS = 1000  # of more that all ask something, requests get 503 at once
+BACKLOG = 128  # connections that are taken in one turn, before any that is too many is closed
+TURNS = 4  # of the loop, in which a connection that is too many is closed
+OTHER_FILES = 128  # that a server has open beside connections: weights, vocabularies, pipes
 HEADER_SECONDS = 10  # in which the first line and the headers of a request have to arrive
+HEADERS = "headers"  # what a connection waits for that asks nothing
+REST_SECONDS = 2  # for what is left of a body that nobody read, or for an answer's last bytes
 
 
 class Server:
@@ -39,16 +47,16 @@ class Server:
 
   def run(self) -> None:
     """Serves until SIGTERM or Ctrl+C, and ends with what it has begun."""
-    # uvicorn raises the signal again once it is done: to have been stopped is no failure.
-    before = signal.signal(signal.SIGTERM, lambda *_: None)
+    # To have been stopped is no failure. uvicorn takes the signals while it serves, and raises them
+    # again once it is done.
+    before = {x: signal.signal(x, lambda *_: self.stop()) for x in (signal.SIGINT, signal.SIGTERM)}
     warmed = self.application.state.service.warmed
     warmed.add_done_callback(lambda promise: self.stop() if _fault(promise) else None)
     try:
       self._serve()
-    except KeyboardInterrupt:
-      pass
     finally:
-      signal.signal(signal.SIGTERM, before)
+      for number, handler in before.items():
+        signal.signal(number, handler)
     if fault := _fault(warmed):
       raise fault
 
@@ -96,7 +104,44 @@ def _bound(host: str, port: int) -> socket.socket:
     raise InputError(f"--host {host} --port {port}: {fault}; {expected}") from None
 
 
+def room_for_connections() -> tuple[int, int]:
+  """Returns the most connections that descriptors are there for, and of those that wait.
+
+  Without the check, each connection for which there is no descriptor is a traceback of asyncio's.
+  Raises the soft limit of this process as far as it may; warns where that is too low.
+  """
+  wanted = _beyond(MOST_CONNECTIONS) + TURNS * BACKLOG + OTHER_FILES
+  soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+  allowed = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
+  if soft != resource.RLIM_INFINITY and soft < allowed:
+    resource.setrlimit(resource.RLIMIT_NOFILE, (allowed, hard))
+    soft = allowed
+  if soft == resource.RLIM_INFINITY or soft >= wanted:
+    return MOST_CONNECTIONS, BACKLOG
+  spare = max(soft - max(OTHER_FILES, _open_files() + OTHER_FILES // 4), 16)
+  most = spare // 2
+  warnings.warn(
+    f"at most {most:,} connections at once, as ulimit -n is {soft:,}; expected {wanted:,} or more,"
+    f" for {MOST_CONNECTIONS:,}",
+    stacklevel=3,
+  )
+  return most, max(1, (spare - _beyond(most)) // TURNS)
+
+
+def _open_files() -> int:
+  try:
+    return sum(1 for _ in Path("/proc/self/fd").iterdir())
+  except OSError:  # a system without it
+    return OTHER_FILES
+
+
+def _beyond(most: int) -> int:
+  """Returns how many connections there may be, so that those beyond the most get an answer."""
+  return most + most // 4
+
+
 def _config(application: Starlette, limits: Limits) -> uvicorn.Config:
+  most, backlog = room_for_connections()
   logging.getLogger("uvicorn.error").setLevel(logging.ERROR)  # no lines on clients' faults
   return uvicorn.Config(
     application,
@@ -108,19 +153,28 @@ def _config(application: Starlette, limits: Limits) -> uvicorn.Config:
     access_log=False,
     server_header=False,
     proxy_headers=False,
-    limit_concurrency=MOST_CONNECTIONS,
+    limit_concurrency=most,
+    backlog=backlog,
     timeout_graceful_shutdown=round(2 * limits.seconds + 1),
   )
 
 
 class PatientProtocol(H11Protocol):
-  """HTTP whose clients have some seconds for the headers of a request, however they arrive."""
+  """HTTP whose clients have some seconds for a request and its answer, however they arrive.
 
-  _headers_timer: asyncio.TimerHandle | None = None
+  So a client that sends or reads a byte now and then keeps no connection from the others.
+  """
+
+  _phase, _since = "", 0.0
+  _timer: asyncio.TimerHandle | None = None
 
   def connection_made(self, transport: Any) -> None:
-    """Starts to wait for headers."""
+    """Starts to wait for headers; of too many connections, one that asks nothing is closed."""
     super().connection_made(transport)
+    most, count = self.limit_concurrency or MOST_CONNECTIONS, len(self.connections)
+    if count >= most and not self._closes_another() and count > _beyond(most):
+      transport.abort()
+      return
     # asyncio leaves it away for a socket that was made without a protocol's number, and the body of
     # an answer then waits 40 ms until the client has acknowledged its headers.
     if connection := transport.get_extra_info("socket"):
@@ -128,22 +182,52 @@ class PatientProtocol(H11Protocol):
     self._wait()
 
   def data_received(self, data: bytes) -> None:
-    """Waits on, until the headers are there."""
+    """Waits on, for what has to come next."""
     super().data_received(data)
-    if self.conn.their_state is not h11.IDLE:
-      self._stop_waiting()
-    elif self._headers_timer is None:
-      self._wait()
+    self._wait()
+
+  def on_response_complete(self) -> None:
+    """Waits for the next request, or for the rest of a body that nobody read."""
+    super().on_response_complete()
+    self._wait()
+
+  def timeout_keep_alive_handler(self) -> None:
+    """Closes a connection without requests."""
+    self._end()
 
   def connection_lost(self, exc: Exception | None) -> None:
     """Waits no more."""
-    self._stop_waiting()
+    if self._timer is not None:
+      self._timer.cancel()
     super().connection_lost(exc)
 
-  def _wait(self) -> None:
-    self._headers_timer = self.loop.call_later(HEADER_SECONDS, self.transport.close)
+  def _closes_another(self) -> bool:
+    """Closes the connection that has waited longest for a request; returns whether there is one."""
+    others = [x for x in self.connections if isinstance(x, PatientProtocol) and x._phase == HEADERS]
+    if not others:
+      return False
+    longest = min(others, key=lambda x: x._since)
+    self.connections.discard(longest)
+    longest.transport.abort()
+    return True
 
-  def _stop_waiting(self) -> None:
-    if self._headers_timer is not None:
-      self._headers_timer.cancel()
-      self._headers_timer = None
+  def _wait(self) -> None:
+    """Gives what has to come next its time, which more bytes of it do not prolong."""
+    if self.conn.their_state is h11.IDLE:
+      phase, seconds = HEADERS, HEADER_SECONDS
+    elif self.cycle is not None and self.cycle.response_complete:
+      # To close at once would take the answer from a client that is still sending.
+      phase, seconds = "rest", REST_SECONDS
+    else:
+      phase, seconds = "request", self.config.timeout_graceful_shutdown or 0
+    if phase == self._phase:
+      return
+    self._phase, self._since = phase, self.loop.time()
+    if self._timer is not None:
+      self._timer.cancel()
+    self._timer = self.loop.call_later(seconds, self._end)
+
+  def _end(self) -> None:
+    """Closes the connection, also if the client does not read what it gets."""
+    self.transport.close()
+    self._timer = self.loop.call_later(REST_SECONDS, self.transport.abort)

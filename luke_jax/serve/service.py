@@ -17,7 +17,7 @@ from luke_jax.model import Model
 from luke_jax.serve.joining import MOST_WEIGHT, Compute, Joined, TextItem
 from luke_jax.serve.limits import Limits
 from luke_jax.serve.metrics import Metrics
-from luke_jax.serve.models import SETTINGS, ServedModel, compute, question_of, served
+from luke_jax.serve.models import SETTINGS, ServedModel, check_pieces, compute, question_of, served
 from luke_jax.show.heat_maps import attention_of
 from luke_jax.show.marked import hue
 
@@ -151,6 +151,7 @@ class Service:
     """Returns the promise of a prediction for each text, and whether only one was asked for."""
     one = self.model(request)
     question = question_of(request, self.limits)
+    check_pieces(one.model, question.items, self.limits.characters)
     self.metrics.texts(one.name, len(question.items))
     if not question.items:
       nothing: Future = Future()

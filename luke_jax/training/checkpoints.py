@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import jax
 
 from luke_jax.errors import InputError
-from luke_jax.files import Path, in_bucket, remove, write_sizes
+from luke_jax.files import Path, check_readable, in_bucket, remove, write_sizes
 from luke_jax.lazy import Lazy
 from luke_jax.training import integrity, processes
 from luke_jax.training.experiment import Run
@@ -245,7 +245,12 @@ class Checkpoints:
     return step in newest or step == self.best or bool(every and step % every == 0)
 
   def _set_aside(self, path: Path, reason: str, *, keep: bool = False) -> str:
-    """Renames a damaged checkpoint, unless it is to be kept; returns the line that says so."""
+    """Renames a damaged checkpoint, unless it is to be kept; returns the line that says so.
+
+    Raises InputError if a file of it cannot be read, as who may not read it says nothing of what is
+    in it: readers of arrays report a refused file in many ways, also as one that is missing.
+    """
+    check_readable(path)
     reason = reason.strip().split("\n")[0][:200]
     if keep:
       return f"{path}: damaged ({reason}); left out"
@@ -269,7 +274,7 @@ class Checkpoints:
 
 def _write_sizes(path: Path) -> None:
   """Writes the sizes of a checkpoint's files beside them, once."""
-  if not (path / integrity.SIZES).exists():
+  if all(x.name != integrity.SIZES for x in path.iterdir()):  # a refused one is among them
     write_sizes(path, integrity.SIZES)
 
 
@@ -302,8 +307,9 @@ def _on_its_own() -> contextlib.AbstractContextManager:
 
 def _is_begun(path: Path) -> bool:
   """Returns whether a process was writing or removing a checkpoint when it was killed."""
-  uncommitted = in_bucket(path) and not (path / _COMMITTED).exists()  # nothing is renamed there
-  return UNFINISHED in path.name or uncommitted or (path / _REMOVING).exists()
+  names = {x.name for x in path.iterdir()}  # a refused object is among them
+  uncommitted = in_bucket(path) and _COMMITTED not in names  # nothing is renamed there
+  return UNFINISHED in path.name or uncommitted or _REMOVING in names
 
 
 def _remove(path: Path) -> None:

@@ -10,7 +10,7 @@ AGAIN = """
 import os, signal, sys
 signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT, signal.SIGTERM])
 os.kill(os.getpid(), int(sys.argv[1]))
-os.execv(sys.executable, [sys.executable, "-m", "luke_jax", "train", "none.py"])
+os.execv(sys.executable, [sys.executable, "-m", "luke_jax", *sys.argv[2:]])
 """
 ENDS = [
   (signal.SIGINT, 130, "luke-jax: interrupted"),
@@ -34,7 +34,14 @@ def test_a_training_that_imports_jax_leaves_at_once(number, status, line, tmp_pa
 
 @pytest.mark.parametrize(("number", "status", "line"), ENDS)
 def test_a_signal_that_comes_while_python_starts_again_is_kept(number, status, line):
-  command = [sys.executable, "-c", AGAIN, str(int(number))]
+  command = [sys.executable, "-c", AGAIN, str(int(number)), "train", "none.py"]
   run = subprocess.run(command, capture_output=True, text=True, check=False)
   assert run.returncode == status
   assert run.stderr.startswith(line) and run.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_server_that_is_stopped_before_it_serves_ends_as_later(number):
+  command = [sys.executable, "-c", AGAIN, str(int(number)), "serve", "none"]
+  run = subprocess.run(command, capture_output=True, text=True, check=False)
+  assert (run.returncode, run.stdout, run.stderr) == (0, "", "")

@@ -26,6 +26,7 @@ from luke_jax.serve.guard import LOOPBACK, REQUESTS
 from luke_jax.serve.joining import MOST_WEIGHT, Joined, TextItem
 from luke_jax.serve.models import LOCAL, SETTINGS
 from luke_jax.serve.openapi import prediction_schema
+from luke_jax.serve.server import room_for_connections
 from luke_jax.serve.service import SHORT, as_json
 from luke_jax.show.marked import hue
 from luke_jax.tasks.known import task_class
@@ -192,7 +193,9 @@ def test_the_client_predicts_as_the_model_does(models):
       Client(server.address).models()
     # Whoever watches over the process needs no token, and there is no page.
     assert request(server, "GET", "/health")[0].status == 200
-    assert request(server, "GET", "/", Authorization="Bearer secret")[0].status == 404
+    for scheme in ("Bearer", "bearer", "BEARER"):
+      assert request(server, "GET", "/", Authorization=f"{scheme} secret")[0].status == 404
+    assert request(server, "GET", "/", Authorization="Basic secret")[0].status == 401
     assert request(server, "GET", "/", Authorization="Bearer secretly")[0].status == 401
   with pytest.raises(InputError, match="expected the address of a server"):
     Client("localhost")
@@ -464,6 +467,8 @@ def test_texts_that_are_too_long_are_refused(server):
     status, found = asked(server, "ner", text=text)
     assert status == 413
     assert found["fault"] == f"{place}: 20,001 characters; expected at most 20,000"
+  status, found = asked(server, "ner", text="각" * 7_000)  # three bytes each, which are its pieces
+  assert status == 413 and found["fault"].endswith("word pieces; expected at most 20,000")
   status, found = asked(server, "ner", text=TEXT, labels=list(map(str, range(1001))))
   assert status == 413 and found["fault"] == "labels: 1,001 of them; expected at most 1,000"
 
@@ -580,6 +585,79 @@ def test_headers_that_do_not_come_end_the_connection(server, monkeypatch):
   for beginning in (b"", b"GET /health HTTP/1.1\r\n"):
     with sent_raw(server, beginning) as client:
       assert client.recv(1) == b""
+
+
+def ends_in_spite_of_drops(client, every=0.02):
+  """Whether a connection ends while a byte comes now and then."""
+  with contextlib.suppress(ConnectionError):
+    for _ in range(200):
+      client.sendall(b" ")
+      time.sleep(every)
+    return False
+  return True
+
+
+@pytest.mark.parametrize(
+  "line", ["GET /health", "GET /nowhere", "DELETE /predict", "POST /attention"]
+)
+def test_a_refusal_whose_body_nobody_read_ends_the_connection(server, monkeypatch, line):
+  monkeypatch.setattr("luke_jax.serve.server.REST_SECONDS", 0.1)
+  head = f"{line} HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 100000\r\n\r\n"
+  with sent_raw(server, head.encode()) as client:
+    assert client.recv(9) == b"HTTP/1.1 "
+    assert ends_in_spite_of_drops(client)
+  monkeypatch.setattr("luke_jax.serve.server.REST_SECONDS", 5)
+  # Who sends the body in time reads the answer and may ask again.
+  with sent_raw(server, head.encode() + b" " * 100_000) as client:
+    assert client.recv(9) == b"HTTP/1.1 "
+    client.sendall(b"GET /health HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n")
+    answers = b""
+    while b'{"health":"ok"}' not in answers:
+      answers += (more := client.recv(4096))
+      assert more
+
+
+def test_who_does_not_read_answers_is_left(server, monkeypatch):
+  """Answers to many requests fill what the system keeps, and the next one waits."""
+  monkeypatch.setattr("luke_jax.serve.server.REST_SECONDS", 0.1)
+  monkeypatch.setattr(server._server.config, "timeout_graceful_shutdown", 0.3)
+  page = b"GET /page.js HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n"
+  with sent_raw(server, page * 2000) as client, contextlib.suppress(ConnectionError):
+    wait_for(lambda: not server._server.server_state.connections)
+    client.recv(1)
+
+
+def test_connections_are_as_many_as_there_are_descriptors(monkeypatch):
+  limits = [(1024, 1 << 20)]
+  monkeypatch.setattr("resource.getrlimit", lambda _: limits[-1])
+  monkeypatch.setattr("resource.setrlimit", lambda _, both: limits.append(both))
+  assert room_for_connections() == (1000, 128) and limits[-1][0] > 1000 + 128
+  limits.append((256, 256))
+  with pytest.warns(UserWarning, match="connections at once, as ulimit -n is 256; expected 1,"):
+    most, waiting = room_for_connections()
+  assert most >= 8 and waiting >= 1 and most + 4 * waiting < 256
+
+
+def test_connections_that_ask_nothing_lock_nobody_out(server, monkeypatch):
+  wait_for(lambda: not server._server.server_state.connections)
+  monkeypatch.setattr(server._server.config, "limit_concurrency", 4)
+  with contextlib.ExitStack() as stack:
+    idle = [stack.enter_context(sent_raw(server, b"")) for _ in range(9)]
+    assert idle[0].recv(1) == b""
+    assert request(server, "GET", "/health")[0].status == 200
+
+
+def test_of_too_many_connections_that_all_ask_some_are_refused(server, monkeypatch):
+  connections = server._server.server_state.connections
+  wait_for(lambda: not connections)
+  monkeypatch.setattr(server._server.config, "limit_concurrency", 4)
+  with contextlib.ExitStack() as stack:
+    for asking in range(1, 4):
+      stack.enter_context(sent_raw(server, head_of(server, 100)))
+      wait_for(lambda: [x._phase for x in connections] == ["request"] * asking)  # noqa: B023
+    refused = [stack.enter_context(sent_raw(server, head_of(server, 100))) for _ in range(2)]
+    assert [client.recv(12) for client in refused] == [b"HTTP/1.1 503"] * 2
+  wait_for(lambda: not connections)
 
 
 def test_a_fault_of_ours_is_one_line_and_the_server_goes_on(server, monkeypatch, caplog):
