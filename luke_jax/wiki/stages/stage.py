@@ -184,8 +184,15 @@ def check_made_of(folder: Path, part: str) -> None:
 
 
 def shard_notes(folder: Path) -> dict[int, Path]:
-  """Returns the notes of the finished shards of a stage that is not finished."""
-  return {int(path.stem): path for path in (folder / NOTES).glob("*.json") if not is_part(path)}
+  """Returns the notes of the finished shards of a stage that is not finished.
+
+  Of one that finishes meanwhile, which deletes them, there are none.
+  """
+  try:
+    files = list((folder / NOTES).glob("*.json"))
+  except FileNotFoundError:  # deleted between two looks of `glob`
+    files = []
+  return {int(path.stem): path for path in files if not is_part(path)}
 
 
 def _whole_shards(folder: Path) -> set[int]:

@@ -9,11 +9,12 @@ from pathlib import Path
 import pytest
 from toy_stages import Write
 
+from luke_jax import files
 from luke_jax.errors import InputError
 from luke_jax.files import sizes, write_json
 from luke_jax.wiki.stages.engines import beam, local
 from luke_jax.wiki.stages.progress import StageProgress
-from luke_jax.wiki.stages.stage import MakeShard, Stage, finish, finished
+from luke_jax.wiki.stages.stage import MakeShard, Stage, finish, finished, shard_notes
 
 
 def stage(folder, log, made_of="a", shards=5, **options):
@@ -158,6 +159,21 @@ def test_a_file_that_is_gone_or_cut_is_made_again(damage, tmp_path, log, here):
   assert finished(stage(tmp_path, log)) is None
   finish(stage(tmp_path, log), here)
   assert (tmp_path / "toy/2.txt").read_text() == "2"
+
+
+def test_notes_that_are_deleted_while_they_are_listed_are_none(tmp_path, monkeypatch):
+  (tmp_path / "notes").mkdir()
+  (tmp_path / "notes" / "00000.json").write_text("{}")
+  assert list(shard_notes(files.Path(tmp_path))) == [0]
+  scan = os.scandir
+
+  def gone(path):
+    if (tmp_path / "notes").exists():
+      (tmp_path / "notes").rename(tmp_path / "gone")
+    return scan(path)
+
+  monkeypatch.setattr(os, "scandir", gone)
+  assert shard_notes(files.Path(tmp_path)) == {}
 
 
 def test_somebody_elses_folder_is_left_alone(tmp_path, log, here):
