@@ -168,7 +168,7 @@ def test_what_files_share_and_lack(tmp_path, capsys):
     both
     == f"{train} and {test}: 1 of the latter's examples are in both: scores on them are too high"
   )
-  assert rare.endswith("less than 5 examples in the former: neg 1, none 0")
+  assert rare.endswith("less than 10 examples in the former: neg 1, none 0, pos 6")
 
 
 def test_labels_of_relations_and_of_columns(tmp_path, capsys):
