@@ -31,8 +31,9 @@ CHAPTERS = {
     experiments/results""",
   "Extend": "docs/howto/own-task docs/howto/own-system docs/architecture CONTRIBUTING",
   "Notebooks": "colab/README",
-  "Reference": """docs/cli docs/api docs/formats docs/glossary docs/alternatives docs/status
-    docs/measurements CHANGELOG""",
+  "Reference": """docs/cli docs/cli/first docs/cli/tasks docs/cli/models docs/cli/wikipedia
+    docs/cli/graphs docs/cli/experiments docs/cli/measurements docs/api docs/formats docs/glossary
+    docs/alternatives docs/status docs/measurements CHANGELOG""",
 }
 OF_FOLDERS = {
   "docs/howto": "Your own data",
@@ -105,7 +106,7 @@ def mark_terms(app, doctree):
 
 def link_terms(app, doctree, page):
   """Links the first of each of TERMS on a page with its row of the glossary."""
-  if page.startswith(("colab/", "data/")) or page in WITHOUT_TERMS:
+  if page.startswith(("colab/", "data/", "docs/cli/")) or page in WITHOUT_TERMS:
     return
   glossary = app.builder.get_relative_uri(page, GLOSSARY)
   for term in TERMS:

@@ -1,4 +1,4 @@
-"""Reference of the command line: `python -m luke_jax.cli.reference > docs/cli.md`.
+"""Reference of the command line: `python -m luke_jax.cli.reference docs`.
 
 Its content comes from the commands' signatures and docstrings.
 """
@@ -20,8 +20,8 @@ from luke_jax.files import Path
 INTRODUCTION = """\
 # The command line
 
-The output of `luke-jax COMMAND --help` for every command, on one page, made from the code by
-`python -m luke_jax.cli.reference > docs/cli.md`, and a test keeps it current.
+The output of `luke-jax COMMAND --help` for every command, a page a group, made from the code by
+`python -m luke_jax.cli.reference docs`, and a test keeps it current.
 
 ```bash
 luke-jax --help
@@ -63,13 +63,17 @@ class Argument(NamedTuple):
   default: str
 
 
-def reference() -> str:
-  """Returns the whole page."""
-  parts = [INTRODUCTION]
+def reference() -> dict[str, str]:
+  """Returns the pages by their names: the first leads to those of the groups of commands."""
+  pages, rows = {}, []
   for section, commands in SECTIONS.items():
-    parts.append(f"## {section}\n")
-    parts += map(_command, commands)
-  return "\n".join(parts)
+    title = section.partition(":")[0]
+    page = f"cli/{title.lower()}.md"
+    pages[page] = "\n".join([f"# Commands: {section}\n", *map(_command, commands)])
+    rows.append(f"## {section}\n\n| command | |\n|---|---|")
+    rows += [f"| [`{x}`]({page}#{x.replace(' ', '-')}) | {of[1]} |" for x, of in commands.items()]
+    rows.append("")
+  return {"cli.md": "\n".join([INTRODUCTION, *rows]), **pages}
 
 
 def _command(name: str) -> str:
@@ -79,7 +83,7 @@ def _command(name: str) -> str:
   positional, options = _rows(run, meanings)
   names = " ".join(row.given for row in positional)
   usage = " ".join(f"luke-jax {name} {names} [OPTIONS]".split())
-  parts = [f"### `{name}`", first, f"```text\n{usage}\n```", *rest]
+  parts = [f"## `{name}`", first, f"```text\n{usage}\n```", *rest]
   if positional:
     parts.append(_table("argument", positional))
   if options:
@@ -185,4 +189,7 @@ def _table(title: str, rows: list[Argument]) -> str:
 
 
 if __name__ == "__main__":
-  sys.stdout.write(reference())
+  folder = Path(sys.argv[1])
+  (folder / "cli").mkdir(exist_ok=True)
+  for name, text in reference().items():
+    (folder / name).write_text(text, encoding="utf-8")
