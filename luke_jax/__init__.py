@@ -1,9 +1,15 @@
 """Language models of words and entities, in JAX and Flax for TPUs.
 
-model = luke_jax.load("DIRECTORY")
+model = luke_jax.load("english/ner")   a model in the box, of a directory, or hf://owner/name
 model.predict("Ana lives in Paris.")
-model, scores, _ = luke_jax.fine_tune("ner", model, train="train.conll", dev="dev.conll")
+model, scores, _ = luke_jax.fine_tune("ner", "english", train="train.conll", dev="dev.conll")
 model.save("ANOTHER")
+
+load        reads a model          fine_tune   trains one for a task, on your examples
+Model       what `load` returns    train       trains an Experiment, a value or a file
+Trained     what these return      show        pictures of texts, predictions and runs
+
+All other names are internal, and may change.
 """
 
 import importlib

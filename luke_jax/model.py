@@ -30,6 +30,8 @@ from luke_jax.text import EntityVocab
 
 Characters = tuple[int, int] | list[int]  # the first one, and the one after the last
 _MOST_LABELS = 8
+_USED = ("predict", "save", "push_to_hub", "label_id", "config", "system", "architecture", "kind")
+_USED += ("labels", "params", "network", "tokenizer", "processor", "report", "with_config")
 
 
 class Model(ModelParts):
@@ -133,6 +135,10 @@ class Model(ModelParts):
     except ValueError:
       names = ", ".join(self.labels) or "none"
       raise InputError(f"label {label!r}: unknown; expected one of {names}") from None
+
+  def __dir__(self) -> list[str]:
+    """Lists what people use, for tab completion."""
+    return list(_USED)
 
   def __repr__(self) -> str:
     lines = (f"  {name}: {value}" for name, value in _rows(self).items())

@@ -23,6 +23,16 @@ def test_tab_completion_shows_the_api_and_nothing_is_imported_for_it():
   assert imported == "False"
 
 
+def test_help_begins_with_what_people_use():
+  about = luke_jax.__doc__.partition("All other names are internal")[0]
+  assert all(name in about for name in luke_jax.__all__)
+  model = tiny_model("LukeForEntityClassification")
+  assert {"predict", "save", "labels", "processor"} < set(dir(model))
+  assert not {"predicting", "rest", "whole_reader", "of"} & set(dir(model))
+  assert all(hasattr(model, name) for name in dir(model))
+  assert dir(luke_jax.show) == sorted(luke_jax.show.__all__)
+
+
 def test_every_name_of_the_package_is_there():
   for name in luke_jax.__all__:
     assert getattr(luke_jax, name) is not None

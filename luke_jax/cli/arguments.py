@@ -136,7 +136,8 @@ def _of_field(option: str, arguments: Sequence[str]) -> str | None:
 def _fault(printed: str) -> str:
   text = printed.partition("For full helptext")[0]
   if "Missing from" in text:
-    names = re.findall(r"^ {6}(\S.*?) *$", text, re.MULTILINE)
+    lines = re.findall(r"^ {6}(\S.*?) *$", text, re.MULTILINE)
+    names = re.findall(r"[^{}\n]+(?:\{[^}]*\})?", re.sub(r",\n", ",", "\n".join(lines)))
     return f"{', '.join(names)}: missing; expected {'it' if len(names) == 1 else 'them'}"
   sentence = " ".join(text.split())
   if choice := re.search(CHOICE, sentence):

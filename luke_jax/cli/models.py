@@ -1,5 +1,6 @@
 """`luke-jax convert`, `export`, `parity` and `entities add`: model directories."""
 
+import warnings
 from collections import defaultdict
 from typing import Annotated
 
@@ -18,6 +19,7 @@ from luke_jax.convert.reading import named_directory, read
 from luke_jax.convert.saving import TRANSFORMERS, Form, number_of_tensors, save
 from luke_jax.convert.tensors import Dtype
 from luke_jax.convert.text_side import add_entities
+from luke_jax.doctor.inventory import version, wrong_tokenizers
 from luke_jax.errors import InputError
 from luke_jax.files import Path, check_place, sizes, write_json
 from luke_jax.files.copies import local
@@ -136,6 +138,8 @@ def parity(
   """
   check_place(output)
   directory = named_directory(directory)
+  if fault := wrong_tokenizers(version("transformers")):
+    warnings.warn(f"{fault}; the numbers compared here are of luke_jax's ids", stacklevel=2)
   with stderr_console().status(f"comparing {directory}"):
     parity = compare(directory, tolerance)
   console = Console()

@@ -295,8 +295,9 @@ def _licence(model: ModelParts, record: Mapping[str, object]) -> str:
   name, licence = base.get("name"), base.get("license")
   of_base = f"That of {name}, by its card: {licence}." if licence else ""
   unknown = f"That of {name} is not known here." if name else "It is not known here."
-  of_data = " That of the data it was trained on is not recorded." if record else ""
-  return f"{of_base or unknown}{of_data}"
+  of_data = record.get("data_licence")  # what the box records
+  told = f"it was trained on: {of_data}." if of_data else "it was trained on is not recorded."
+  return f"{of_base or unknown}{f' That of the data {told}' if record else ''}"
 
 
 def _table(columns: Iterable[str], rows: Iterable[Iterable[object]]) -> str:

@@ -207,7 +207,8 @@ def no_model(path: Path, fault: str = "no such file or directory") -> InputError
   hint = f"; perhaps {near[0]}" if near else ""
   return InputError(
     f"{path}: {fault}; expected a model's directory, such as `hf download {name} --local-dir"
-    f" {directory}` makes, or {models}{hint}"
+    f" {directory}` makes, hf://{name}, which `luke-jax get` or download=True fetches, or"
+    f" {models}{hint}"
   )
 
 

@@ -193,6 +193,22 @@ def version(name: str) -> str | None:
     return None
 
 
+FIRST_WRONG, RIGHT_AGAIN = "5.0", "5.23"  # of transformers' tokenizers of LUKE
+
+
+def wrong_tokenizers(transformers: str | None) -> str | None:
+  """Returns what LUKE's tokenizers have wrong, in silence, in a version of transformers."""
+  if transformers is None:
+    return None
+  if not numbers(FIRST_WRONG) <= numbers(transformers) < numbers(RIGHT_AGAIN):
+    return None
+  return (
+    f"transformers: {transformers}, whose own tokenizers leave <s> and </s> out of plain text for"
+    f" LUKE and may write <s> for <ent> for mLUKE; expected {RIGHT_AGAIN} or newer, or 4.57, if"
+    " texts are read there: luke_jax reads them itself"
+  )
+
+
 def numbers(text: str) -> tuple[int, ...]:
   """Returns a version as comparable numbers: 0.10.2.dev1 is (0, 10, 2, 0)."""
   leading = re.match(r"\d+(\.\d+)*", text)

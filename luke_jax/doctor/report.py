@@ -57,6 +57,12 @@ def package_findings(packages: Sequence[Package], faults: Mapping[str, str]) -> 
     yield Finding(False, f"jaxlib: {jaxlib} with jax {jax}; expected the same version of both")
 
 
+def transformers_findings(version: str | None) -> Iterator[Finding]:
+  """Yields a finding for a transformers that reads texts of LUKE wrongly."""
+  if fault := inventory.wrong_tokenizers(version):
+    yield Finding(False, fault)
+
+
 def device_findings(
   devices: Mapping[str, Any], settings: Mapping[str, str], machine: Machine
 ) -> Iterator[Finding]:
@@ -128,12 +134,14 @@ class Diagnosis:
   machine: Machine
   settings: Mapping[str, str]  # environment variables that configure JAX
   parts: tuple[Extra, ...]
+  transformers: str | None = None  # its version
 
   @property
   def findings(self) -> list[Finding]:
     """Returns the findings, those of broken parts first."""
     findings = [
       *package_findings(self.packages, self.faults),
+      *transformers_findings(self.transformers),
       *device_findings(self.devices, self.settings, self.machine),
       *setting_findings(self.settings),
       *libtpu_findings(self.libtpu),
@@ -195,6 +203,7 @@ def examine(seconds: float) -> Diagnosis:
     machine=this_machine(),
     settings={k: v for k, v in sorted(os.environ.items()) if v and k.startswith(SETTINGS)},
     parts=tuple(inventory.optional_parts(sys.executable)),
+    transformers=inventory.version("transformers"),
   )
 
 

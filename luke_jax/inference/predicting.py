@@ -165,7 +165,8 @@ def for_predictions(model: ModelParts, task: FineTunedTask) -> FineTunedTask:
   if not isinstance(task, LabelledNames) or task.labels:
     return task
   if not task.kinds:
-    raise InputError('labels: none; expected those to look for, such as "person, ship"')
+    given = 'labels=["person", "ship"], or --labels "person, ship"'
+    raise InputError(f"labels: none; expected those to look for, as {given}")
   return dataclasses.replace(task, **asked(model, task.kinds, known=False))
 
 

@@ -7,12 +7,14 @@ from typing import Any, NoReturn
 
 import luke_jax
 from luke_jax.convert.card import card_facts
+from luke_jax.english import named
 from luke_jax.errors import InputError
 from luke_jax.files import Path, sample, write_json
 from luke_jax.inference.settings import LOCAL
 from luke_jax.pipeline.metadata import METADATA, read_metadata
 from luke_jax.results.tables import RESULT, hardware, hash_of, revision, versions
 from luke_jax.tasks.datasets import is_split
+from luke_jax.tasks.fine_tuning import FineTunedTask
 from luke_jax.training import directory
 from luke_jax.training.checkpoints import Checkpoints
 from luke_jax.training.experiment import Experiment, to_dict
@@ -26,6 +28,7 @@ MODEL_SETTINGS = ("hidden_dropout_prob", "attention_probs_dropout_prob")
 RUNNING_SETTINGS = ("dtype",)
 # What a task reads of a directory is its tokenizer and its vocabularies, no weights.
 _TEXT = ("tokenizer", "vocab", "merges", "sentencepiece", "spiece", "spm", "entity_vocab")
+_MODEL = "model"  # in the folder of a run
 
 
 def write_notes(folder: Path, data: list[dict[str, Any]], summary: Mapping[str, Any]) -> None:
@@ -88,6 +91,11 @@ def described_data(experiment: Experiment) -> Iterator[dict[str, Any]]:
       records: Any = task.records(experiment.backbone, split)
       entry = {"split": split, "file": Path(file).name, "examples": len(records.examples)}
       yield {**entry, "sha256": hash_of(file)}
+  if isinstance(task, FineTunedTask) and task.held_out and not task.dev:
+    count = len(task.records(experiment.backbone, "dev").examples)
+    file = task.train
+    entry = {"split": "dev", "file": f"{Path(file).name}, {count:,} examples held out"}
+    yield {**entry, "examples": count, "sha256": hash_of(file)}
 
 
 def _start(start: str | None) -> dict[str, object] | None:
@@ -95,8 +103,10 @@ def _start(start: str | None) -> dict[str, object] | None:
   if start is None:
     return None
   path = Path(start)
-  card = card_facts(path / "model") or card_facts(path)
-  return {"name": path.name, **card}
+  card = card_facts(path / _MODEL) or card_facts(path)
+  run = path.parent if path.name == _MODEL else path
+  boxed = named(path)
+  return {"name": run.name if boxed == str(path) else boxed, **card}
 
 
 def _settings(experiment: Experiment) -> Iterator[tuple[str, object]]:

@@ -25,8 +25,9 @@ from luke_jax.serve.models import TooLongError
 from luke_jax.serve.openapi import description
 from luke_jax.serve.service import Service
 
-FILES = {"/": "page.html"} | {f"/{x}": x for x in ("page.css", "page.js", "attention.js")}
-KINDS = {"html": "text/html", "css": "text/css", "js": "text/javascript"}
+FILES = {"/": "serve/page.html", "/notice": "english/NOTICE.md"}
+FILES |= {f"/{x}": f"serve/{x}" for x in ("page.css", "page.js", "attention.js")}
+KINDS = {"md": "text/plain", "html": "text/html", "css": "text/css", "js": "text/javascript"}
 GONE = 499  # of a client that closed the connection: seen in the log only
 LATER = {"Retry-After": "1"}
 MOST_DISCARDED = 16_000_000  # bytes of a body that is too large, so that its sender reads the reply
@@ -170,7 +171,7 @@ class _Answers:
 
 def _file(name: str) -> Callable[[Request], Awaitable[Response]]:
   """Returns an endpoint that sends a file of the page."""
-  text = importlib.resources.files("luke_jax.serve").joinpath(name).read_text("utf-8")
+  text = importlib.resources.files("luke_jax").joinpath(name).read_text("utf-8")
   kind = KINDS[name.rpartition(".")[2]]
 
   async def send(request: Request) -> Response:

@@ -27,3 +27,8 @@ __all__ = [
   "report",
   "table",
 ]
+
+
+def __dir__() -> list[str]:
+  """Lists what people use, for tab completion."""
+  return list(__all__)

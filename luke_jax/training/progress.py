@@ -20,6 +20,7 @@ from luke_jax.terminal import Console
 PROFILE = "profile"
 CACHE_HIT = "/jax/compilation_cache/cache_hits"
 _SKIPPED = 3  # steps, in which buffers fill
+_SURE = 10  # steps that tell how long others take
 
 
 @functools.cache
@@ -111,7 +112,8 @@ class Progress:
     first_step, first_time = self._first
     if step > first_step:
       seconds_left = (now - first_time) / (step - first_step) * (self.total - step)
-      facts.insert(0, f"{_duration(seconds_left)} left")
+      guess = "" if step - first_step >= _SURE else "perhaps "
+      facts.insert(0, f"{guess}{_duration(seconds_left)} left")
     self._show(", ".join(facts))
 
   def note(self, text: str) -> None:

@@ -65,3 +65,12 @@ def test_an_option_is_read_with_either_dash(tmp_path, capsys):
   line = ["convert", str(tmp_path), str(tmp_path / "b"), "--entity_vocab", str(tmp_path / "v.json")]
   assert main(line) == 2
   assert "v.json: no such file" in capsys.readouterr().err
+
+
+def test_choices_that_tyro_wraps_are_one_option(capsys):
+  assert main(["data", "check", "x"]) == 2
+  tasks = "typing,relations,ner,cloze,qa,classification,tagging,linking,labels"
+  expected = f"--task {{{tasks}}}: missing; expected it; see luke-jax data check --help"
+  assert capsys.readouterr().err == f"luke-jax: {expected}\n"
+  assert main(["wiki", "build"]) == 2
+  assert "--tokenizer PATH, --output PATH: missing; expected them" in capsys.readouterr().err

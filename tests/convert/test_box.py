@@ -33,6 +33,8 @@ def test_all_of_them_are_small_and_of_the_english_backbone():
       assert CHECKSUMS in file.metadata()  # without them damage would go unnoticed
     card = (english.directory(task) / "README.md").read_text("utf-8")
     assert "license: apache-2.0" in card and "/root" not in card
+    licence = card.partition("## Licence\n")[2]
+    assert config["luke_jax"]["run"]["data_licence"] in licence and "../NOTICE.md" in licence
 
 
 @pytest.mark.slow

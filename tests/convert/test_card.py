@@ -161,6 +161,13 @@ def test_a_copy_of_anothers_model_has_its_licence():
   assert head(card)["license"] == "mit"
 
 
+def test_the_box_records_the_licences_of_its_data():
+  record = RECORD | {"data_licence": "CrossNER, MIT"}
+  assert section(model_card(with_record(classifier(), record)), "Licence").endswith(
+    "That of the data it was trained on: CrossNER, MIT."
+  )
+
+
 def test_what_a_card_says_of_its_licence(tmp_path):
   assert card_facts(tmp_path) == {}
   card = tmp_path / "README.md"

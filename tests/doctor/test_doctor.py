@@ -269,3 +269,16 @@ def test_accelerators_are_device_files(tmp_path):
   for name in ("accel0", "nvidia0", "nvidiactl", "null"):
     (tmp_path / name).touch()
   assert accelerators(tmp_path) == (str(tmp_path / "accel0"), str(tmp_path / "nvidia0"))
+
+
+@pytest.mark.parametrize("version", [None, "4.57.3", "5.23.0", "5.23.1", "6.0"])
+def test_tokenizers_of_luke_are_right(version):
+  assert not list(doctor_report.transformers_findings(version))
+
+
+@pytest.mark.parametrize("version", ["5.0.0", "5.16.0.dev0", "5.22.1"])
+def test_tokenizers_of_luke_are_wrong_in_silence(version):
+  (line,) = messages(doctor_report.transformers_findings(version))
+  assert (
+    line.startswith(f"transformers: {version}, whose own tokenizers") and "5.23 or newer" in line
+  )

@@ -143,11 +143,15 @@ def test_the_page_and_its_files_name_no_other_machine(server):
     ("/page.css", "text/css"),
     ("/page.js", "text/javascript"),
     ("/attention.js", "text/javascript"),
+    ("/notice", "text/plain"),
   ):
     reply, text = request(server, "GET", path)
     assert reply.status == 200 and reply.headers["Content-Type"] == f"{kind}; charset=utf-8"
     assert "http://" not in text and "https://" not in text
     assert "default-src 'none'" in reply.headers["Content-Security-Policy"]
+  assert 'href="/notice"' in request(server, "GET", "/")[1] and text.startswith(
+    "# Models in the box"
+  )
 
 
 def test_the_models_are_described(server):

@@ -38,6 +38,15 @@ def test_lines_where_there_is_no_terminal():
   ]
 
 
+def test_the_time_left_is_a_guess_until_ten_steps_have_passed():
+  out, clock = io.StringIO(), iter((0.0, 5.0, 50.0)).__next__
+  with Progress(300, 0, console=Console(file=out, width=120), clock=clock) as progress:
+    for step in (0, 9, 10):
+      progress.update(step, Shown(1.0, 0.1, 1.0, 0.0))
+  first, second, third = out.getvalue().splitlines()
+  assert "left" not in first and ": perhaps 3 min left" in second and ": 25 min left" in third
+
+
 def test_one_line_that_is_rewritten_on_a_terminal():
   out = shown(lives=True)
   assert "saved checkpoint 110 [see /a/b]\n" in out.replace("\r", "")

@@ -176,5 +176,5 @@ def wordings_of(labels: Iterable[str] | Mapping[str, str]) -> dict[str, str]:
     seen.add(name.casefold())
     found[name] = wording
   if not found:
-    raise InputError('labels: none; expected some, such as "person, ship"')
+    raise InputError('labels: none; expected some, such as ["person", "ship"]')
   return dict(sorted(found.items()))
