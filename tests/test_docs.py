@@ -52,7 +52,9 @@ READ_ONLY = tuple(
 )
 # Pages about what an extra installs, and a package of it.
 NEEDED = {"onnx": "onnxruntime", "spacy": "spacy"}
+GENERATED = ROOT / "docs" / "cli"  # of commands, which are tried elsewhere
 RUN = [page for page in PAGES if str(page.relative_to(ROOT)) not in READ_ONLY]
+RUN = [page for page in RUN if page.parent != GENERATED]
 EXAMPLES = 96  # of each file of the sample tasks: enough for each label
 TRAINS = re.compile(
   r"^luke-jax (train|graph train|experiment run) |luke_jax\.(train|fine_tune)\(", re.M
