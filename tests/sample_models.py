@@ -6,6 +6,7 @@ from pathlib import Path
 
 import jax
 from networks import network
+from safetensors.numpy import load_file, save_file
 
 from luke_jax.model import Model
 from luke_jax.models.network import initial_params
@@ -49,6 +50,12 @@ def save_roberta(folder: Path, *, markers: bool = False) -> Path:
   params = jax.device_get(initial_params(made, jax.random.key(0)))
   Model(made, params, (), tokenizer).save(folder)
   return folder
+
+
+def without_sums(directory: Path) -> None:
+  """Writes a model's tensors as other programs do, without sums of them and of the files beside."""
+  file = directory / "model.safetensors"
+  save_file(load_file(file), file)
 
 
 def sample_file(task: str, split: str, suffix: str = "jsonl") -> Path:

@@ -17,10 +17,16 @@ from luke_jax.convert.card import OURS, model_card, with_record
 from luke_jax.convert.fine_tuning import fine_tuning_start
 from luke_jax.convert.loading import MakeHead
 from luke_jax.convert.parts import ENTITIES, ModelParts, Start
-from luke_jax.convert.published import PUBLISHED, WEIGHTS, find_backbone
+from luke_jax.convert.published import PUBLISHED, WEIGHTS, check_texts, find_backbone
 from luke_jax.convert.saving import all_or_nothing, write_config
 from luke_jax.convert.sources import CONFIG, system_for
-from luke_jax.convert.tensors import ADAPTER, read_safetensors, weights_hash, write_safetensors
+from luke_jax.convert.tensors import (
+  ADAPTER,
+  has_checksums,
+  read_safetensors,
+  weights_hash,
+  write_safetensors,
+)
 from luke_jax.errors import InputError
 from luke_jax.files import Path, read_json_object
 from luke_jax.heads.kinds import heads_of, kind_of
@@ -88,6 +94,8 @@ def read_adapter(
   tensors = read_safetensors(path / ADAPTER)
   make = head or _head_of(path, system, described, tensors)
   model = _before(start, make, described.config, described.labels, blank=True, **fields)
+  if not has_checksums(path / ADAPTER):
+    _check_complete(model, tensors, path / ADAPTER)
   arrays = with_changes(model, tensors, path / ADAPTER)
   arrays = {name: _shared(name, x, model, origin) for name, x in arrays.items()}
   # What the backbone was is in `start`: a whole model that is written of this one has no backbone.
@@ -185,6 +193,7 @@ def _check_hash(directory: Path, backbone: Mapping[str, str], path: Path) -> Non
       f"{path}: an adapter of {backbone['name']} (sha256 {expected[:12]}…), {directory} is another"
       f" model ({actual[:12]}…); expected the same weights"
     )
+  check_texts(directory, actual)
 
 
 def _fresh(before: ModelParts) -> set[str]:
@@ -244,6 +253,19 @@ def with_changes(
   if missing:
     raise InputError(f"{file}: no {min(missing)}; expected all that the backbone lacks")
   return leaves
+
+
+def _check_complete(before: ModelParts, tensors: Mapping[str, np.ndarray], file: Path) -> None:
+  """Raises InputError where an array is not among the changes, as every one changes in a training.
+
+  A file with checksums says by itself what it lacks.
+  """
+  there = {name.partition("/")[2] for name in tensors}
+  trained = {path for path in flatten(before.params) if not stays(path, before.system)}
+  if lost := sorted(trained - there):
+    raise InputError(
+      f"{file}: no checksums, and no {lost[0]}; expected all arrays that a training changes"
+    )
 
 
 def _check_scales(tensors: Mapping[str, np.ndarray], file: Path) -> None:

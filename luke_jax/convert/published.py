@@ -76,7 +76,23 @@ def published(name: str) -> Path:
       f"{name}: not on this machine; expected `luke-jax get {name}` before, which fetches"
       f" {model.about}: {model.size}"
     )
+  check_texts(model.directory, model.files[WEIGHTS])
   return model.directory
+
+
+def check_texts(directory: Path, weights: str) -> None:
+  """Raises InputError if these are the weights of a published model and its other files are not.
+
+  The weights are hashed where an adapter is read, which takes longer.
+  """
+  for model in PUBLISHED.values():
+    if model.files[WEIGHTS] != weights:
+      continue
+    for name, expected in model.files.items():
+      path = directory / name
+      if name != WEIGHTS and not (path.is_file() and sha256(path) == expected):
+        again = f"luke-jax get {model.name}" if directory == model.directory else "another copy"
+        raise InputError(f"{path}: not that of {model.hub}; expected {again}")
 
 
 def find_backbone(backbone: Mapping[str, str], path: Path) -> Path:

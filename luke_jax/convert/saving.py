@@ -76,19 +76,19 @@ def save(
   if model.network.head and model.network.head.reads_start:
     _save_reader(model, Path(path), dtype=dtype, form=form)
   with all_or_nothing(Path(path)) as folder:
+    if model.processor and model.backbone.entities:
+      save_processor(model.processor, folder)
+    elif model.tokenizer:
+      save_tokenizer(model.tokenizer, folder, _tokenizer_settings(model))
     tensors = _reported(torch_tensors(model, dtype), progress)
     if form == TRANSFORMERS:
-      write_safetensors(folder / SAFETENSORS, tensors)
+      write_safetensors(folder / SAFETENSORS, tensors, beside=folder.iterdir())
     elif form == PYTORCH:
       write_torch(folder / TORCH, tensors)
     elif form == FASTNLP:
       write_torch(folder / TORCH, _renamed(model, form, tensors))
     else:
       write_paddle(folder, form, _renamed(model, form, tensors))
-    if model.processor and model.backbone.entities:
-      save_processor(model.processor, folder)
-    elif model.tokenizer:
-      save_tokenizer(model.tokenizer, folder, _tokenizer_settings(model))
     (folder / "README.md").write_text(model_card(model), encoding="utf-8")
     head = model.network.head
     write_config(model, folder, dtype=dtype, **({} if head is None else head.write(folder)))

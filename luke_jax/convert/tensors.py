@@ -25,6 +25,7 @@ ADAPTER = "adapter.safetensors"  # beside the weights of a backbone elsewhere
 INDEX = f"{SAFETENSORS}.index.json"
 POINTER = b"version https://git-lfs"  # in the place of a file that was not fetched
 CHECKSUMS = "luke_jax.crc32"  # of a file's metadata: those of all its tensors, as JSON
+BESIDE = "luke_jax.sha256"  # of the same: those of the files of text beside it
 
 
 @dataclasses.dataclass(frozen=True)
@@ -124,7 +125,7 @@ def _weight_map(index: Path) -> dict[str, str]:
   if not isinstance(names, dict) or not names:
     raise InputError(f"{index}: no weight_map; expected names of tensors with names of files")
   for file in names.values():
-    if not isinstance(file, str) or Path(file).name != file:
+    if not isinstance(file, str) or Path(file).name != file or "\0" in file:
       raise InputError(f"{index}: {file!r}; expected a file of the same directory")
   return names
 
@@ -148,6 +149,7 @@ def _safetensors(path: Path) -> dict[str, Callable[[], np.ndarray]]:
     raise InputError(f"{path}: not a whole safetensors file ({fault})") from None
   names = set(file.keys())
   checksums = _checksums(file.metadata(), path)
+  _check_beside(file.metadata(), path)
   if checksums is None:
     return {name: functools.partial(file.get_tensor, name) for name in names}
   lost = sorted(checksums.keys() ^ names)
@@ -159,13 +161,45 @@ def _safetensors(path: Path) -> dict[str, Callable[[], np.ndarray]]:
 
 def _checksums(metadata: Mapping[str, str] | None, path: Path) -> dict[str, int] | None:
   """Returns the checksums that a file was written with; other programs write none."""
-  text = (metadata or {}).get(CHECKSUMS)
+  return _listed_sums(metadata, CHECKSUMS, path)
+
+
+def has_checksums(path: Path) -> bool:
+  """Returns whether a file of tensors was written with their checksums."""
+  with safe_open(local(path), framework="np") as file:
+    return CHECKSUMS in (file.metadata() or {})
+
+
+def _check_beside(metadata: Mapping[str, str] | None, path: Path) -> None:
+  """Raises InputError for a file beside the tensors that is gone or not as it was written.
+
+  Other words or names of entities than a model was trained with give other answers, in silence.
+  """
+  for name, checksum in (_listed_sums(metadata, BESIDE, path) or {}).items():
+    place = path.with_name(name)
+    check_regular(place)
+    if not place.is_file():
+      raise InputError(f"{place}: missing; expected all files that {path.name} was written with")
+    if _hash(local(place), *_version(place)) != f"{checksum:064x}":
+      raise InputError(
+        f"{place}: not as {path.name} was written with; expected another copy, or the model saved"
+        " again with it"
+      )
+
+
+def _listed_sums(
+  metadata: Mapping[str, str] | None, entry: str, path: Path
+) -> dict[str, int] | None:
+  text = (metadata or {}).get(entry)
   if text is None:
     return None
   try:
-    return {str(name): int(checksum, 16) for name, checksum in json.loads(text).items()}
+    sums = {str(name): int(checksum, 16) for name, checksum in json.loads(text).items()}
   except (AttributeError, TypeError, ValueError):
-    raise InputError(f"{path}: damaged: {CHECKSUMS}: unreadable; expected checksums") from None
+    raise InputError(f"{path}: damaged: {entry}: unreadable; expected checksums") from None
+  if entry == BESIDE and any(Path(name).name != name or "\0" in name for name in sums):
+    raise InputError(f"{path}: damaged: {entry}: expected names of files of the same directory")
+  return sums
 
 
 def _verified(file: Any, path: Path, name: str, checksum: int) -> np.ndarray:
@@ -208,8 +242,12 @@ def _numpy(tensor) -> np.ndarray:
   return (tensor.float() if str(tensor.dtype) == "torch.bfloat16" else tensor).numpy()
 
 
-def write_safetensors(path: Path, tensors: Iterable[tuple[str, np.ndarray]]) -> None:
+def write_safetensors(
+  path: Path, tensors: Iterable[tuple[str, np.ndarray]], beside: Iterable[Path] = ()
+) -> None:
   """Writes tensors with their checksums, and compares those after reading the tensors back.
+
+  Of files that lie `beside` the tensors, what they hold is known later, too.
 
   The checksums are in the file's metadata, which transformers reads without them. With checksums
   the written copies need not stay in memory.
@@ -219,7 +257,10 @@ def write_safetensors(path: Path, tensors: Iterable[tuple[str, np.ndarray]]) -> 
   written = dict(tensors)
   checksums = {name: _checksum(tensor) for name, tensor in written.items()}
   listed = json.dumps({name: f"{checksums[name]:08x}" for name in sorted(checksums)})
-  save_file(written, path, metadata={"format": "pt", CHECKSUMS: listed})
+  metadata = {"format": "pt", CHECKSUMS: listed}
+  if of_files := {file.name: sha256(file) for file in sorted(beside)}:
+    metadata[BESIDE] = json.dumps(of_files)
+  save_file(written, path, metadata=metadata)
   del written
   _sort_metadata(path)
   file = safe_open(path, framework="np")

@@ -11,7 +11,7 @@ from safetensors.numpy import load_file, save_file
 from tiny import same_params, tiny_model
 
 import luke_jax
-from luke_jax.convert.tensors import CHECKSUMS, read_safetensors, write_safetensors
+from luke_jax.convert.tensors import BESIDE, CHECKSUMS, read_safetensors, write_safetensors
 from luke_jax.errors import InputError
 from luke_jax.models.config_files import check_finite, is_finite
 from luke_jax.models.keys import flatten, unflatten
@@ -56,11 +56,33 @@ def test_transformers_entry_is_there_and_files_of_others_need_none(saved):
   file = saved / "model.safetensors"
   with safe_open(file, framework="np") as opened:
     metadata = opened.metadata()
-  assert metadata["format"] == "pt" and set(metadata) == {"format", CHECKSUMS}
+  assert metadata["format"] == "pt" and set(metadata) == {"format", CHECKSUMS, BESIDE}
   tensors = load_file(file)
   assert json.loads(metadata[CHECKSUMS]).keys() == tensors.keys()
   save_file(tensors, file)
   assert same_params(luke_jax.load(saved).params, tiny_model("LukeForEntityClassification").params)
+
+
+@pytest.mark.parametrize("name", ["vocab.json", "merges.txt", "entity_vocab.json"])
+def test_a_text_file_that_is_not_as_it_was_saved_is_refused(saved, name):
+  """With a line less, words have other ids, and answers are others."""
+  file = saved / name
+  text = file.read_bytes()
+  file.write_bytes(text[: len(text) // 2])
+  with pytest.raises(InputError, match=f"{name}: not as model.safetensors was written with"):
+    luke_jax.load(saved)
+  file.unlink()
+  with pytest.raises(InputError, match=f"{name}: missing; expected all files that"):
+    luke_jax.load(saved)
+  file.write_bytes(text)
+  luke_jax.load(saved)
+
+
+def test_names_beside_are_of_the_same_folder(saved):
+  rewrite = {"format": "pt", BESIDE: json.dumps({"../vocab.json": "0" * 64})}
+  save_file(load_file(saved / "model.safetensors"), saved / "model.safetensors", metadata=rewrite)
+  with pytest.raises(InputError, match="expected names of files of the same directory"):
+    luke_jax.load(saved)
 
 
 def rewritten(file, change):

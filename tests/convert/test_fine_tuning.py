@@ -3,6 +3,7 @@ import dataclasses
 import jax
 import numpy as np
 import pytest
+from sample_models import without_sums
 from tiny import tiny_model
 
 from luke_jax.convert.fine_tuning import fine_tuning_start
@@ -123,6 +124,7 @@ def test_the_span_head_without_entities_reads_two_words(directory):
 
 
 def test_what_a_start_needs(directory, tmp_path):
+  without_sums(directory)
   (directory / "vocab.json").unlink()
   with pytest.raises(InputError, match="no tokenizer"):
     start(directory)

@@ -133,6 +133,16 @@ def test_a_damaged_copy_is_fetched_again(model, tmp_path, monkeypatch, capsys):
   assert "fetching" in capsys.readouterr().err and model.is_whole
 
 
+def test_a_damaged_text_file_is_refused_where_the_model_is_read(model, tmp_path):
+  published.fetch(model, tmp_path / "files")
+  (model.directory / "vocab.txt").write_text("a")
+  with pytest.raises(InputError, match=r"vocab.txt: not that of .*; expected luke-jax get english"):
+    named_directory(type(model.directory)("english"))
+  with pytest.raises(InputError, match=r"vocab.txt: not that of"):
+    published.check_texts(model.directory, model.files[published.WEIGHTS])
+  published.check_texts(model.directory, "of another model")
+
+
 def test_a_name_without_its_model_says_how_to_get_it(model):
   with pytest.raises(InputError, match=r"english: not on this machine; expected `luke-jax get"):
     named_directory(type(model.directory)("english"))
