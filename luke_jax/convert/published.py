@@ -7,12 +7,12 @@ import dataclasses
 import shutil
 import subprocess
 import sys
-import tempfile
 import zipfile
 from collections.abc import Mapping
 
 from luke_jax.errors import InputError
 from luke_jax.files import Path, cache_folder, sha256
+from luke_jax.files.locks import new_folder
 
 WEIGHTS = "model.safetensors"
 
@@ -114,8 +114,8 @@ def fetch(model: Published, source: Path | None = None) -> Path:
   target = model.directory
   try:
     target.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(prefix=".new-", dir=target.parent) as temporary:
-      folder = Path(temporary) / model.name
+    with new_folder(target.parent, ".new-") as temporary:
+      folder = temporary / model.name
       if source:
         _take(model, source, folder)
       else:

@@ -28,6 +28,7 @@ from luke_jax.convert.tensors import (
 )
 from luke_jax.errors import InputError
 from luke_jax.files import FULL, Path, filled, in_bucket, sizes, sync, sync_all
+from luke_jax.files.locks import clear_folders, new_folder
 from luke_jax.models import keys
 from luke_jax.models.config_files import check_finite
 from luke_jax.models.names import OtherNames
@@ -36,6 +37,7 @@ from luke_jax.text import entity_vocab, save_processor, save_tokenizer
 from luke_jax.text.tokenizer_files import TOKENIZER_FILES
 
 Form = Literal["transformers", "pytorch", "paddle-static", "paddle-dygraph", "paddlenlp", "fastnlp"]
+OLDER = ".older-"  # begins the name of a folder with the files of an earlier model
 TRANSFORMERS: Form = "transformers"
 PYTORCH: Form = "pytorch"
 FASTNLP: Form = "fastnlp"
@@ -228,22 +230,24 @@ def all_or_nothing(target: Path) -> Iterator[Path]:
   for name in MODEL_FILES:
     if (target / name).is_dir():
       raise InputError(f"{target / name}: a directory; expected a file, or none")
-  try:
-    existed = target.exists()
-    target.mkdir(parents=True, exist_ok=True)
-    folder = Path(tempfile.mkdtemp(prefix=".new-", dir=target))
-  except OSError as fault:
-    raise InputError(f"{target}: {fault.strerror}; expected a directory to write to") from None
-  try:
-    with full_disk_named(target):
-      yield folder
-      sync_all(folder)
-      _move(folder, target)
-      sync(target)
-  finally:
-    shutil.rmtree(folder)
-    if not existed and not any(target.iterdir()):
-      target.rmdir()
+  existed = target.exists()
+  with contextlib.ExitStack() as stack:
+    try:
+      target.mkdir(parents=True, exist_ok=True)
+      folder = stack.enter_context(new_folder(target, ".new-"))
+    except OSError as fault:
+      raise InputError(f"{target}: {fault.strerror}; expected a directory to write to") from None
+    try:
+      with full_disk_named(target):
+        yield folder
+        sync_all(folder)
+        _move(folder, target)
+        sync(target)
+      clear_folders(target, OLDER)  # that a kill left, whose files are replaced now
+    finally:
+      stack.close()
+      if not existed and not any(target.iterdir()):
+        target.rmdir()
 
 
 def _move(folder: Path, target: Path) -> None:
@@ -272,7 +276,7 @@ def _move(folder: Path, target: Path) -> None:
 
 def _second_names(target: Path, names: set[str]) -> Path:
   """Returns a folder in the target with its files of these names under a second name."""
-  older = Path(tempfile.mkdtemp(prefix=".older-", dir=target))
+  older = Path(tempfile.mkdtemp(prefix=OLDER, dir=target))
   try:
     for name in names:
       try:

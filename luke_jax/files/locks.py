@@ -12,7 +12,9 @@ import fcntl
 import json
 import os
 import pathlib
+import shutil
 import socket
+import tempfile
 import threading
 import time
 import uuid
@@ -212,6 +214,42 @@ def locked(folder: Path) -> Iterator[None]:
       if not existed:
         with contextlib.suppress(OSError):  # it is not empty
           folder.rmdir()
+
+
+@contextlib.contextmanager
+def new_folder(parent: Path, prefix: str) -> Iterator[Path]:
+  """Yields a new folder of this name's beginning in another one, and removes it in the end.
+
+  Those of processes that are gone are removed before: whoever makes one holds its lock.
+  """
+  opened = os.open(parent, os.O_RDONLY)
+  try:
+    with contextlib.suppress(OSError):  # a file system without locks
+      fcntl.flock(opened, fcntl.LOCK_EX)  # until the new one has its lock
+      clear_folders(parent, prefix)
+    folder = Path(tempfile.mkdtemp(prefix=prefix, dir=parent))
+    held = os.open(folder, os.O_RDONLY)
+    with contextlib.suppress(OSError):
+      fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
+  finally:
+    os.close(opened)
+  try:
+    yield folder
+  finally:
+    os.close(held)
+    shutil.rmtree(folder)
+
+
+def clear_folders(parent: Path, prefix: str) -> None:
+  """Removes folders of this name's beginning whose processes are gone."""
+  for path in parent.glob(f"{prefix}*"):
+    with contextlib.suppress(OSError):  # one that is held, or where nothing says so, stays
+      opened = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
+      try:
+        fcntl.flock(opened, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        shutil.rmtree(path)
+      finally:
+        os.close(opened)
 
 
 def _taken(folder: Path) -> IO[str]:

@@ -133,6 +133,12 @@ def test_a_damaged_copy_is_fetched_again(model, tmp_path, monkeypatch, capsys):
   assert "fetching" in capsys.readouterr().err and model.is_whole
 
 
+def test_what_killed_fetches_left_goes_with_the_next(model, tmp_path):
+  (model.directory.parent / ".new-abc" / "english").mkdir(parents=True)
+  published.fetch(model, tmp_path / "files")
+  assert [path.name for path in model.directory.parent.iterdir()] == ["english"]
+
+
 def test_a_damaged_text_file_is_refused_where_the_model_is_read(model, tmp_path):
   published.fetch(model, tmp_path / "files")
   (model.directory / "vocab.txt").write_text("a")

@@ -157,6 +157,8 @@ def test_a_process_that_dies_leaves_the_older_files_whole(older):
   assert done.returncode == 9
   (kept,) = older.glob(".older-*")
   assert contents(kept) == {name: text for name, text in before.items() if name != "notes.txt"}
+  tiny_model().save(older)
+  assert not [path.name for path in older.iterdir() if path.name.startswith(".")]
 
 
 def test_a_model_of_other_files_is_replaced_whole(older):

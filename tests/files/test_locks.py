@@ -13,7 +13,7 @@ import pytest
 
 from luke_jax.errors import InputError
 from luke_jax.files import Path, locks, write_json
-from luke_jax.files.locks import LOCK, locked, this_process
+from luke_jax.files.locks import LOCK, locked, new_folder, this_process
 
 HOLD = """
 import sys, time
@@ -126,3 +126,15 @@ def test_a_folder_that_cannot_be_written(tmp_path):
   (tmp_path / "file").write_text("")
   with pytest.raises(InputError, match=r"file: .*; expected a folder to write to"):
     locked(Path(tmp_path / "file")).__enter__()
+
+
+def test_folders_of_processes_that_are_gone_are_removed(tmp_path):
+  """A lock ends with its process, so nothing holds what a kill has left."""
+  (tmp_path / ".new-of-a-kill" / "below").mkdir(parents=True)
+  (tmp_path / ".new-link").symlink_to(tmp_path)
+  (tmp_path / "other").mkdir()
+  with new_folder(tmp_path, ".new-") as one:
+    with new_folder(tmp_path, ".new-") as other:
+      assert one.is_dir() and other.is_dir()  # both are at work
+    assert {x.name for x in tmp_path.iterdir()} == {one.name, "other", ".new-link"}
+  assert {x.name for x in tmp_path.iterdir()} == {"other", ".new-link"}

@@ -21,6 +21,7 @@ from luke_jax.convert.onnx.translation import translate
 from luke_jax.convert.parts import ModelParts
 from luke_jax.convert.programs import Specs, check_program, config_hash, program_card
 from luke_jax.files import Path, in_bucket, whole, write_json
+from luke_jax.files.locks import new_folder
 from luke_jax.models.network import apply, in_order
 
 OPSET, IR = 20, 9  # of 2023, which onnxruntime reads from 1.17 on
@@ -72,12 +73,11 @@ def save(made: Any, file: Path) -> None:
 @contextlib.contextmanager
 def moved_into(directory: Path) -> Iterator[Path]:
   """Yields a folder on this machine, whose files are moved into a directory on success."""
-  with tempfile.TemporaryDirectory(
-    prefix=".onnx-", dir=None if in_bucket(directory) else directory
-  ) as name:
-    yield Path(name)
+  parent = Path(tempfile.gettempdir()) if in_bucket(directory) else directory
+  with new_folder(parent, ".onnx-") as folder:
+    yield folder
     # What names another file comes last.
-    for file in sorted(Path(name).iterdir(), reverse=True):
+    for file in sorted(folder.iterdir(), reverse=True):
       with whole(directory / file.name) as part:
         shutil.move(file, part)
 

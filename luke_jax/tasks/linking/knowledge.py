@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from luke_jax.errors import InputError
-from luke_jax.files import Path, read_json_object, whole
+from luke_jax.files import Path, is_part, read_json_object, whole
 from luke_jax.files.copies import local
 from luke_jax.pipeline.reads import cached
 from luke_jax.tasks.linking.finding import names_in
@@ -168,6 +168,8 @@ def write_knowledge(
   """
   check_free(folder)
   folder.mkdir(parents=True, exist_ok=True)
+  for part in filter(is_part, folder.iterdir()):  # of a process that was killed
+    part.unlink()
   digest = hashlib.sha256()
   with whole(folder / ABOUT) as part, part.open("wb") as file:
     for line in lines:
