@@ -13,7 +13,7 @@ import re
 import shlex
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple, TypeVar
+from typing import IO, Any, NamedTuple, TypeVar
 
 from luke_jax.errors import InputError, at
 from luke_jax.files import Path, is_there
@@ -29,6 +29,7 @@ _ALSO |= dict.fromkeys(("words", "token"), "tokens")
 Example = TypeVar("Example")
 Item = TypeVar("Item")
 HEAD = 8  # bytes that tell them apart
+LONGEST = 2**29  # characters of a line, which may be a whole data set of JSON
 _SPREADSHEET = (
   "a spreadsheet; expected a text file in UTF-8, such as Excel saves as CSV UTF-8",
   "a zip archive, as Excel's spreadsheets are; expected a text file in UTF-8, such as Excel saves"
@@ -222,11 +223,15 @@ def lines(path: Path) -> Iterator[tuple[int, str]]:
     raise InputError(f"{path}: a directory; expected a file of examples") from None
 
 
-def lines_of(file: Iterable[str], name: str) -> Iterator[tuple[int, str]]:
-  """Yields the lines of an open file, numbered from 1."""
+def lines_of(file: IO[str], name: str) -> Iterator[tuple[int, str]]:
+  """Yields the lines of an open file, numbered from 1, none of them endless."""
   number = 0
   try:
-    for number, line in enumerate(file, start=1):
+    for number, line in enumerate(iter(lambda: file.readline(LONGEST), ""), start=1):
+      if len(line) == LONGEST:
+        raise InputError(
+          f"{name}: line {number}: {LONGEST:,} characters or more; expected a file of lines"
+        )
       yield number, line.rstrip("\n")
   except UnicodeDecodeError as fault:
     raise not_utf_8(fault, name, number) from None

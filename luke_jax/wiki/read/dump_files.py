@@ -1,6 +1,7 @@
 """The bytes of dump files: plain XML, bzip2 in one stream or many, gzip, xz, or Zstandard."""
 
 import bz2
+import contextlib
 import gzip
 import lzma
 import re
@@ -27,6 +28,10 @@ _ARCHIVES = {
   b"7z\xbc\xaf\x27\x1c": "7z x -so {name} | bzip2 > {stem}.bz2",
   b"PK\x03\x04": "unzip -p {name} | bzip2 > {stem}.bz2",
 }
+# Bytes of a page, a text or an entity, of which Wikipedia's own have at most two or four million:
+# a file of three kilobytes may have a page of gigabytes in it.
+LONGEST = 50_000_000
+_DICTIONARY = 1 << 29  # bytes that an xz file may ask for; xz -9 asks for an eighth
 _CHUNK = 1 << 20  # bytes of a file, or of a stream's content, that are read at once
 _PAST = 1 << 14  # bytes of content past the part that is read: only the end of a page is needed
 _STREAM = re.compile(rb"BZh[1-9]1AY&SY")
@@ -131,7 +136,7 @@ def _decoder(kind: Kind, path: Path) -> tuple[Callable[[IO[bytes]], Any], tuple[
   if kind == "gz":
     return lambda file: gzip.GzipFile(fileobj=file), (OSError, zlib.error)
   if kind == "xz":
-    return lzma.LZMAFile, (OSError, lzma.LZMAError)
+    return lambda file: contextlib.nullcontext(_Xz(file)), (OSError, lzma.LZMAError)
   try:
     from compression import zstd
   except ImportError:  # before Python 3.14
@@ -140,6 +145,32 @@ def _decoder(kind: Kind, path: Path) -> tuple[Callable[[IO[bytes]], Any], tuple[
     except ImportError:
       raise not_installed("backports.zstd", f"to read {path}", "zstd") from None
   return zstd.ZstdFile, (OSError, zstd.ZstdError)
+
+
+class _Xz:
+  """The content of an xz file, which LZMAFile would read with any dictionary it asks for."""
+
+  def __init__(self, file: IO[bytes]) -> None:
+    self._file, self._data = file, b""
+    self._stream: lzma.LZMADecompressor | None = None
+
+  def read(self, size: int) -> bytes:
+    """Returns some of the content, at most so many bytes; none at its end."""
+    content = b""
+    while not content:
+      if self._stream is None:
+        self._data = self._data.lstrip(b"\0") or self._file.read(_CHUNK)  # padding between streams
+        if not self._data:
+          return b""
+        self._stream = lzma.LZMADecompressor(memlimit=_DICTIONARY)
+      if self._stream.needs_input and not self._data:
+        self._data = self._file.read(_CHUNK)
+        if not self._data:
+          raise EOFError
+      content, self._data = self._stream.decompress(self._data, size), b""
+      if self._stream.eof:
+        self._data, self._stream = self._stream.unused_data, None
+    return content
 
 
 def _scanned_starts(path: Path) -> list[int]:
@@ -167,6 +198,8 @@ def _indexed_starts(path: Path, index: Path) -> list[int]:
   for data, _ in chunks(index, 0, 1):
     lines, newline, tail = (tail + data).rpartition(b"\n")
     starts |= set(map(int, set(_OFFSET.findall(lines + newline))))
+    if len(tail) > _CHUNK:
+      raise InputError(f"{index}: no places of streams; expected lines like 600:10:Title")
   starts |= set(map(int, _OFFSET.findall(tail)))
   ordered, length = sorted(starts), path.stat().st_size
   if ordered[-1] >= length:

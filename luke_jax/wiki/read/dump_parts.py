@@ -7,11 +7,13 @@ from html import unescape
 
 from luke_jax.errors import InputError
 from luke_jax.files import Path
-from luke_jax.wiki.read.dump_files import AGAIN, chunks, kind_of, stream_starts
+from luke_jax.wiki.read.dump_files import AGAIN, LONGEST, chunks, kind_of, stream_starts
 
 WITHOUT_IT = "or --skip-bad-pages to read the others"
 SKIPPED = "bad page skipped"
 _END = b"</mediawiki>"
+_LARGE = f"has more than {LONGEST:,} bytes; expected a dump of newest revisions"
+_ENDLESS = "has no end; expected </page>"
 _TAIL = 4096  # bytes in which a dump's end must be
 
 
@@ -49,8 +51,8 @@ def split_dumps(paths: Sequence[Path], size: int) -> list[DumpPart]:
 def page_elements(part: DumpPart, skipped: Counter | None) -> Iterator[bytes]:
   """Yields the content of every `<page>` that begins in the part.
 
-  A page without an end is an error, or counted in `skipped` if that is given. No text of a page has
-  the bytes `<page>` or `</page>`, because texts are escaped.
+  A page without an end, or one that is too long to be held, is an error, or counted in `skipped` if
+  that is given. No text of a page has the bytes `<page>` or `</page>`, because texts are escaped.
   """
   buffer, owned, at = bytearray(), 0, 0
   start, content, ended = -1, b"", False  # the page that is open, the last one, the end of the dump
@@ -72,7 +74,11 @@ def page_elements(part: DumpPart, skipped: Counter | None) -> Iterator[bytes]:
       stop = buffer.find(b"</page>", at)
       if stop < 0:
         at = max(at, len(buffer) - 6)
-        break
+        if len(buffer) - start <= LONGEST:
+          break
+        _skip(part, bytes(buffer[start + 6 :][:_TAIL]), skipped, _LARGE)
+        start = -1  # what is left of it is passed over, up to the next page
+        continue
       following = buffer.find(b"<page>", start + 6, stop)
       if following >= 0:
         _skip(part, bytes(buffer[start + 6 : following]), skipped)
@@ -132,9 +138,14 @@ def _may_begin(buffer: bytearray) -> bool:
   return any(buffer.endswith(b"<page>"[:length]) for length in range(1, 6))
 
 
-def _skip(part: DumpPart, content: bytes, skipped: Counter | None) -> None:
+def _skip(
+  part: DumpPart,
+  content: bytes,
+  skipped: Counter | None,
+  what: str = "has no end; expected </page>",
+) -> None:
   if skipped is None:
-    fault = f"{_named(content)} has no end; expected </page>, {WITHOUT_IT}"
+    fault = f"{_named(content)} {what}, {WITHOUT_IT}"
     raise InputError(f"{part.path}: {fault}")
   skipped[SKIPPED] += 1
 

@@ -15,7 +15,7 @@ from urllib.parse import unquote
 from luke_jax.errors import InputError, not_installed
 from luke_jax.files import Path, sizes
 from luke_jax.files.copies import local
-from luke_jax.wiki.read.dump_files import AGAIN, chunks, kind_of, stream_starts
+from luke_jax.wiki.read.dump_files import AGAIN, LONGEST, chunks, kind_of, stream_starts
 from luke_jax.wiki.read.dump_parts import SKIPPED, WITHOUT_IT
 from luke_jax.wiki.read.facts import facts_of_text
 from luke_jax.wiki.read.markup import Paragraph
@@ -220,6 +220,11 @@ def _lines(part: TextPart) -> Iterator[tuple[str, str, bool]]:
   ):
     inside += len(data) * is_inside
     *lines, held = (held + data).split(b"\n")
+    if len(held) > LONGEST:
+      raise InputError(
+        f"{part.path}: line {number + len(lines) + 1}{after} has more than {LONGEST:,} bytes;"
+        f" expected {TEXTS}"
+      )
     for line in lines:
       number += 1
       if not skip:

@@ -10,11 +10,11 @@ from typing import IO, Any, NamedTuple
 
 from luke_jax.errors import InputError
 from luke_jax.files import Path
+from luke_jax.wiki.read.dump_files import LONGEST
 
 KINDS = (".json", ".json.gz", ".json.bz2")
 _INSTANCE_OF, _SUBCLASS_OF = "P31", "P279"
 _ANY = "mul"  # has names that are the same in most languages
-_LONGEST = 2**28  # bytes of a line; the longest entities have some 2**22
 _ENTITY = 'expected an entity {"type": …, "id": …}, as in a JSON dump of Wikidata'
 
 
@@ -75,7 +75,7 @@ def _lines(file: IO[bytes], path: Path) -> Iterator[bytes]:
   number = 0
   while True:
     try:
-      line = plain.readline(_LONGEST)
+      line = plain.readline(LONGEST)
     except EOFError:
       raise InputError(f"{path}: cut off after line {number}; expected a whole dump") from None
     except (zlib.error, OSError, ValueError) as fault:
@@ -83,8 +83,8 @@ def _lines(file: IO[bytes], path: Path) -> Iterator[bytes]:
     if not line:
       return
     number += 1
-    if len(line) == _LONGEST:
-      raise InputError(f"{path}: line {number} is {_LONGEST} bytes or more; {_ENTITY}")
+    if len(line) == LONGEST:
+      raise InputError(f"{path}: line {number} is {LONGEST:,} bytes or more; {_ENTITY}")
     yield line
 
 

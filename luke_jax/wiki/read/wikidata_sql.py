@@ -8,6 +8,7 @@ from typing import IO, NamedTuple
 
 from luke_jax.errors import InputError
 from luke_jax.files import Path
+from luke_jax.wiki.read.dump_files import LONGEST
 
 SQL = (".sql", ".sql.gz")
 _PROPERTY = re.compile(rb"\((\d+),'wikibase_item','Q(\d+)'")
@@ -47,6 +48,10 @@ def read_sql(file: IO[bytes], path: Path, sites: Collection[str]) -> Iterator[Pa
 
 def _lines(file: IO[bytes], path: Path) -> Iterator[bytes]:
   try:
-    yield from gzip.GzipFile(fileobj=file) if path.name.endswith(".gz") else file
+    plain = gzip.GzipFile(fileobj=file) if path.name.endswith(".gz") else file
+    while line := plain.readline(LONGEST):
+      if len(line) == LONGEST:
+        raise InputError(f"{path}: a line of {LONGEST:,} bytes or more; expected a table of SQL")
+      yield line
   except (EOFError, OSError, zlib.error) as fault:
     raise InputError(f"{path}: cut off or damaged ({fault}); expected a whole file") from None

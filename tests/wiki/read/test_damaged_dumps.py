@@ -4,6 +4,7 @@ import bz2
 import gzip
 import lzma
 import sys
+import zlib
 from collections import Counter
 
 import pytest
@@ -86,6 +87,37 @@ def test_a_bad_page_is_skipped_and_counted(old, new, size, tmp_path):
     ids(path, size)
   assert ids(path, size, skip_bad=True, faults=faults) == [*range(1, 7), *range(8, 41)]
   assert faults == {SKIPPED: 1}
+
+
+@pytest.mark.parametrize("suffix", ["xml", "xml.bz2", "xml.xz", "xml.gz"])
+def test_a_page_that_is_too_large_is_named_or_counted(suffix, tmp_path, monkeypatch):
+  """A file of a few kilobytes may hold a page of gigabytes, so none is held whole."""
+  monkeypatch.setattr("luke_jax.wiki.read.dump_parts.LONGEST", 1 << 21)
+  large = wiki_site.page(99, "Vast", "x" * (7 << 20))
+  data = wiki_site.dump([*PAGES[:20], large, *PAGES[20:]]).encode()
+  pack = {"xml": bytes, "xml.bz2": bz2.compress, "xml.xz": lzma.compress, "xml.gz": gzip.compress}
+  path = written(tmp_path / f"a.{suffix}", pack[suffix](data))
+  with pytest.raises(InputError, match=r"page 'Vast' has more than 50,000,000 bytes; .* or --skip"):
+    ids(path, 1 << 30)
+  for size in (1 << 18, 1 << 30):
+    faults = Counter()
+    assert ids(path, size, faults=faults, skip_bad=True) == list(range(1, 41))
+    assert faults[SKIPPED] == 1
+
+
+def test_an_xz_file_of_several_streams_and_one_that_wants_too_much_memory(tmp_path):
+  packed = b"".join(lzma.compress(x) for x in (DUMP[:500], DUMP[500:]))
+  assert ids(written(tmp_path / "a.xml.xz", packed + bytes(4)), 1 << 30) == list(range(1, 41))
+  filters = [{"id": lzma.FILTER_LZMA2, "preset": 0, "dict_size": 1536 << 20}]
+  empty = lzma.LZMACompressor(filters=[{"id": lzma.FILTER_LZMA2, "preset": 0}])
+  packed = bytearray(empty.compress(DUMP) + empty.flush())
+  wanted = lzma._encode_filter_properties(filters[0])
+  place = packed.index(bytes([0x21, 1]), 12) + 2  # the filter's properties in the block's header
+  packed[place : place + 1] = wanted
+  size = 4 * (packed[12] + 1)
+  packed[12 + size - 4 : 12 + size] = zlib.crc32(packed[12 : 12 + size - 4]).to_bytes(4, "little")
+  with pytest.raises(InputError, match=r"damaged \(Memory usage limit exceeded\)"):
+    ids(written(tmp_path / "b.xml.xz", bytes(packed)), 1 << 30)
 
 
 def test_a_last_page_without_an_end_is_a_bad_page(tmp_path):
