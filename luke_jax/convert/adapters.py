@@ -22,7 +22,9 @@ from luke_jax.convert.saving import all_or_nothing, write_config
 from luke_jax.convert.sources import CONFIG, system_for
 from luke_jax.convert.tensors import (
   ADAPTER,
+  Stored,
   has_checksums,
+  lazy_safetensors,
   read_safetensors,
   weights_hash,
   write_safetensors,
@@ -91,9 +93,11 @@ def read_adapter(
   directory = backbone or find_backbone(origin["backbone"], path)
   _check_hash(directory, origin["backbone"], path)
   start = Start(directory, origin["new_words"], origin["entities"])
-  tensors = read_safetensors(path / ADAPTER)
-  make = head or _head_of(path, system, described, tensors)
+  readers = lazy_safetensors(path / ADAPTER)
+  make = head or _head_of(path, system, described, readers)
   model = _before(start, make, described.config, described.labels, blank=True, **fields)
+  _check_size(model, path / ADAPTER)
+  tensors = {name: read() for name, read in readers.items()}
   if not has_checksums(path / ADAPTER):
     _check_complete(model, tensors, path / ADAPTER)
   arrays = with_changes(model, tensors, path / ADAPTER)
@@ -107,7 +111,7 @@ def read_adapter(
 
 
 def _head_of(
-  path: Path, system: type[System], described: Described, tensors: Mapping[str, np.ndarray]
+  path: Path, system: type[System], described: Described, tensors: Mapping[str, Stored]
 ) -> MakeHead | None:
   """Returns a function that makes the head that an adapter's files describe, if it has one."""
   kind = kind_of(system, described.architecture)
@@ -253,6 +257,14 @@ def with_changes(
   if missing:
     raise InputError(f"{file}: no {min(missing)}; expected all that the backbone lacks")
   return leaves
+
+
+def _check_size(before: ModelParts, file: Path) -> None:
+  """Raises InputError for a file of more than a model and an adapter of all its matrices."""
+  most = 2 * sum(x.nbytes for x in flatten(before.params).values()) + 2**20
+  if file.stat().st_size > most:
+    expected = f"expected an adapter of {before.architecture}, at most {most:,}"
+    raise InputError(f"{file}: {file.stat().st_size:,} bytes; {expected}")
 
 
 def _check_complete(before: ModelParts, tensors: Mapping[str, np.ndarray], file: Path) -> None:

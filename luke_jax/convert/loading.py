@@ -257,7 +257,14 @@ def _changed(backbone: Backbone, fields: dict[str, Any]) -> Backbone:
 def _params(network: Network, tensors: Tensors, seed: int | None) -> tuple[dict, keys.LoadReport]:
   """Returns the parameters, those without a tensor initialised from the seed, or zero without."""
   table, shapes = network.backbone.config.keys(network.kind), abstract_params(network)
-  params, report = keys.from_torch(tensors.read, tensors.names, shapes, table, apart=tensors.apart)
+  params, report = keys.from_torch(
+    tensors.read,
+    tensors.names,
+    shapes,
+    table,
+    apart=tensors.apart,
+    shape_of=tensors.shape_of,
+  )
   if not report.missing:
     return params, report
   filled = keys.flatten(params)

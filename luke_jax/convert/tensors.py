@@ -37,6 +37,7 @@ class Tensors:
   naming: OtherNames | None = None  # that the files have instead of the reference's names
   # Names whose numbers are those of a decoder, not what they are usually tied to, with its names.
   apart: Mapping[str, str] = dataclasses.field(default_factory=dict)
+  shape_of: Callable[[str], tuple[int, ...] | None] = lambda name: None  # if the file says it
 
   def compared(self, keys: Keys) -> "Tensors":
     """Returns the tensors with `apart`, once all are compared that may be tied.
@@ -58,6 +59,8 @@ class Tensors:
   def _differ(self, one: str, other: str) -> bool:
     """Returns true if both are there and hold different numbers."""
     both = {one, other} <= self.names
+    if both and self.shape_of(one) != self.shape_of(other):
+      return True
     return both and not np.array_equal(self.read(one), self.read(other))
 
 
@@ -69,7 +72,7 @@ def open_tensors(directory: Path, keys: Keys) -> Tensors:
   files = _weight_files(directory)
   if files[0].name == TORCH:
     return _named(_torch(files[0]), keys)
-  readers = {name: read for file in files for name, read in _safetensors(file).items()}
+  readers = {name: read for file in files for name, read in lazy_safetensors(file).items()}
   return _named(readers, keys)
 
 
@@ -130,7 +133,7 @@ def _weight_map(index: Path) -> dict[str, str]:
   return names
 
 
-def _named(readers: dict[str, Callable[[], np.ndarray]], keys: Keys) -> Tensors:
+def _named(readers: Mapping[str, Callable[[], np.ndarray]], keys: Keys) -> Tensors:
   naming = keys.naming_of(readers)
   if naming:
     readers = dict(naming.read(readers))
@@ -139,10 +142,39 @@ def _named(readers: dict[str, Callable[[], np.ndarray]], keys: Keys) -> Tensors:
   for alias, name in keys.aliases.items():
     if alias in renamed and name not in renamed:
       renamed[name] = renamed[alias]
-  return Tensors(frozenset(renamed), lambda name: renamed[name](), naming)
+
+  def shape_of(name: str) -> tuple[int, ...] | None:
+    read = renamed[name]
+    return read.shape if isinstance(read, Stored) else None
+
+  return Tensors(frozenset(renamed), lambda name: renamed[name](), naming, shape_of=shape_of)
 
 
-def _safetensors(path: Path) -> dict[str, Callable[[], np.ndarray]]:
+@dataclasses.dataclass(frozen=True)
+class Stored:
+  """A tensor of a safetensors file, which is read when it is called for."""
+
+  file: Any
+  path: Path
+  name: str
+  checksum: int | None  # of what was written, where it is known
+
+  @property
+  def shape(self) -> tuple[int, ...]:
+    """Returns its shape, which the file's header has."""
+    return tuple(self.file.get_slice(self.name).get_shape())
+
+  def __call__(self) -> np.ndarray:
+    """Reads it; raises InputError if it is not as it was written."""
+    tensor = self.file.get_tensor(self.name)
+    if self.checksum is not None and _checksum(tensor) != self.checksum:
+      expected = "not as it was written; expected another copy"
+      raise InputError(f"{self.path}: damaged: {self.name}: {expected}")
+    return tensor
+
+
+def lazy_safetensors(path: Path) -> dict[str, Stored]:
+  """Returns the tensors of a file, none of which is read yet."""
   try:
     file = safe_open(local(path), framework="np")
   except (SafetensorError, OSError) as fault:
@@ -151,12 +183,12 @@ def _safetensors(path: Path) -> dict[str, Callable[[], np.ndarray]]:
   checksums = _checksums(file.metadata(), path)
   _check_beside(file.metadata(), path)
   if checksums is None:
-    return {name: functools.partial(file.get_tensor, name) for name in names}
+    return {name: Stored(file, path, name, None) for name in names}
   lost = sorted(checksums.keys() ^ names)
   if lost:
     what = "missing" if lost[0] in checksums else "not one of those that were written"
     raise InputError(f"{path}: damaged: {lost[0]}: {what}; expected {len(checksums)} tensors")
-  return {name: functools.partial(_verified, file, path, name, checksums[name]) for name in names}
+  return {name: Stored(file, path, name, checksums[name]) for name in names}
 
 
 def _checksums(metadata: Mapping[str, str] | None, path: Path) -> dict[str, int] | None:
@@ -202,17 +234,9 @@ def _listed_sums(
   return sums
 
 
-def _verified(file: Any, path: Path, name: str, checksum: int) -> np.ndarray:
-  """Returns a tensor of a file, of which what was written is known."""
-  tensor = file.get_tensor(name)
-  if _checksum(tensor) != checksum:
-    raise InputError(f"{path}: damaged: {name}: not as it was written; expected another copy")
-  return tensor
-
-
 def read_safetensors(path: Path) -> dict[str, np.ndarray]:
   """Returns all tensors of a file."""
-  return {name: read() for name, read in _safetensors(path).items()}
+  return {name: read() for name, read in lazy_safetensors(path).items()}
 
 
 def _torch(path: Path) -> dict[str, Callable[[], np.ndarray]]:

@@ -285,12 +285,14 @@ def from_torch(
   keys: Keys,
   *,
   apart: Mapping[str, str] | None = None,
+  shape_of: Callable[[str], tuple[int, ...] | None] = lambda name: None,
 ) -> tuple[dict, LoadReport]:
   """Fills the arrays of `abstract` (a tree of shapes) with the tensors that `read` returns.
 
   Extra queries that are missing become copies of the first one. Arrays whose tensors are missing
   are left out of the tree and reported. `apart` are names whose numbers are those of a decoder, not
-  what they are usually tied to, with that decoder's names.
+  what they are usually tied to, with that decoder's names. `shape_of` returns the shape of a tensor
+  that is known before it is read: one that is not as expected may be larger than any memory.
   """
   available, used, leaves, missing, copied = set(names), set(), {}, [], []
   for path, target in flatten(abstract).items():
@@ -304,7 +306,7 @@ def from_torch(
     missing += lost
     used.update(present)
     if not lost:
-      leaves[path] = _filled(target, key, sources, read)
+      leaves[path] = _filled(target, key, sources, (read, shape_of))
       copied += [name for name, source in sources.items() if source != name]
   tied = {alias for alias, name in keys.aliases.items() if name in used}.difference(apart or ())
   unexpected = sorted(name for name in available - used - tied if not _is_buffer(name))
@@ -315,15 +317,22 @@ def from_torch(
 
 
 def _filled(
-  target: Any, key: Key, sources: Mapping[str, str], read: Callable[[str], np.ndarray]
+  target: Any,
+  key: Key,
+  sources: Mapping[str, str],
+  files: tuple[Callable[[str], np.ndarray], Callable[[str], tuple[int, ...] | None]],
 ) -> np.ndarray:
   """Returns an array with the numbers of its tensors, `sources` by the names that it asks for."""
+  read, shape_of = files
+
+  def part_of(source: str, shape: tuple[int, ...]) -> np.ndarray:
+    said = shape_of(source)
+    if said is not None:
+      _check_shape(said, shape, key, source)
+    return _ours(read(source), shape, key, source)
+
   parts = (
-    (
-      sources[name],
-      index,
-      _ours(read(sources[name]), target.shape[len(index) :], key, sources[name]),
-    )
+    (sources[name], index, part_of(sources[name], target.shape[len(index) :]))
     for name, index in places(key, target.shape)
   )
   first = next(parts)  # before there is an array: a config may have sizes that no machine has
@@ -342,18 +351,22 @@ def aligned(shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
   return room[first : first + size].view(dtype).reshape(shape)
 
 
-def _ours(tensor: np.ndarray, shape: tuple[int, ...], key: Key, name: str) -> np.ndarray:
-  split = key.kernel_inputs
-  expected = shape
+def _check_shape(actual: tuple[int, ...], shape: tuple[int, ...], key: Key, name: str) -> None:
+  """Raises InputError for a tensor that does not fill an array of this shape."""
+  split, expected = key.kernel_inputs, shape
   if split:
     expected = (math.prod(shape[split:]), math.prod(shape[:split]))
   elif key.path.endswith("/bias"):
     expected = (math.prod(shape),)
-  if tensor.shape != expected:
-    raise InputError(f"{name}: shape {tensor.shape}; expected {expected}")
+  if actual != expected:
+    raise InputError(f"{name}: shape {actual}; expected {expected}")
+
+
+def _ours(tensor: np.ndarray, shape: tuple[int, ...], key: Key, name: str) -> np.ndarray:
+  _check_shape(tensor.shape, shape, key, name)
   if not jax.numpy.issubdtype(tensor.dtype, np.floating):  # as quantised weights, without scales
     raise InputError(f"{name}: numbers of type {tensor.dtype}; expected floating point")
-  return (tensor.T if split else tensor).reshape(shape)
+  return (tensor.T if key.kernel_inputs else tensor).reshape(shape)
 
 
 def _is_buffer(name: str) -> bool:

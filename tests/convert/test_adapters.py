@@ -265,6 +265,20 @@ def test_damaged_files_are_refused_in_time(saved, backbone, data):
   assert time.process_time() - begun < 10
 
 
+def test_a_file_larger_than_any_adapter_is_not_read(saved, backbone):
+  _, directory = saved
+  size = 2**34
+  tensor = {"dtype": "F32", "shape": [size // 4], "data_offsets": [0, size]}
+  header = json.dumps({"value/classifier/kernel": tensor}).encode()
+  with (directory / "adapter.safetensors").open("wb") as file:  # sparse: it takes no room
+    file.write(len(header).to_bytes(8, "little") + header)
+    file.truncate(8 + len(header) + size)
+  begun = time.process_time()
+  with pytest.raises(InputError, match="bytes; expected an adapter of Luke"):
+    luke_jax.load(directory, backbone=backbone)
+  assert time.process_time() - begun < 5
+
+
 def test_saving_leaves_nothing_half_written(backbone, tmp_path, monkeypatch):
   def full(*_, **__):
     raise OSError(28, "No space left on device")

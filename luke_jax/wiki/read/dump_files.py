@@ -198,7 +198,7 @@ def _indexed_starts(path: Path, index: Path) -> list[int]:
   for data, _ in chunks(index, 0, 1):
     lines, newline, tail = (tail + data).rpartition(b"\n")
     starts |= set(map(int, set(_OFFSET.findall(lines + newline))))
-    if len(tail) > _CHUNK:
+    if len(tail) > LONGEST:
       raise InputError(f"{index}: no places of streams; expected lines like 600:10:Title")
   starts |= set(map(int, _OFFSET.findall(tail)))
   ordered, length = sorted(starts), path.stat().st_size
