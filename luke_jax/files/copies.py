@@ -105,13 +105,14 @@ def _bound() -> float:
 
 def _make_room(size: int) -> None:
   """Removes the copies that were used least lately, until `size` bytes more are in the bound."""
-  copies = []
+  copies, now = [], time.time()
   for entry in _folder().iterdir():
     with contextlib.suppress(OSError):  # another process removes copies, too
-      copies += [(x.stat().st_mtime, x.stat().st_size, entry) for x in entry.iterdir()]
+      # One may have been used in what the clock, once it was set back, calls the future.
+      copies += [(abs(now - x.stat().st_mtime), x.stat().st_size, entry) for x in entry.iterdir()]
   total, bound = sum(size for _, size, _ in copies), _bound()
-  for used, bytes_of_copy, entry in sorted(copies):
-    if total + size <= bound or time.time() - used < _IN_USE:
+  for unused, bytes_of_copy, entry in sorted(copies, reverse=True):
+    if total + size <= bound or unused < _IN_USE:
       return
     shutil.rmtree(entry, ignore_errors=True)
     total -= bytes_of_copy

@@ -6,6 +6,7 @@ authors, lines of numbers; and the same of `relation`, where the graph's relatio
 
 import dataclasses
 import itertools
+import os
 from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
@@ -118,8 +119,10 @@ def _converted(text: Path, count: int) -> np.ndarray:
   """Returns the vectors of a text, by an array beside it or beside its copy."""
   copy = local(text)
   array = copy.with_name(f"{copy.name}.npy")
-  # The copy of an object is in a folder of its version, and newer with each use.
-  if array.is_file() and (in_bucket(text) or array.stat().st_mtime > copy.stat().st_mtime):
+  # The copy of an object is in a folder of its version, and newer with each use. An array of a file
+  # has its time: that of another text may be earlier, as after `cp -p` or by another clock.
+  made_of = copy.stat().st_mtime_ns
+  if array.is_file() and (in_bucket(text) or array.stat().st_mtime_ns == made_of):
     return _mapped(array)
   first = next(_numbered_lines(text), None)
   if first is None:
@@ -130,6 +133,7 @@ def _converted(text: Path, count: int) -> np.ndarray:
       rows = np.lib.format.open_memmap(part, mode="w+", dtype=np.float32, shape=shape)
       _fill(rows, text)
       rows.flush()
+    os.utime(array, ns=(made_of, made_of))
   except OSError:
     rows = np.empty(shape, np.float32)
     _fill(rows, text)

@@ -340,7 +340,7 @@ class _Loop:
     """Waits for the checkpoint after a signal, and says how long after it that was whole."""
     assert self.watch.stop is not None
     summary = self._finished(step, self.watch.status)
-    seconds = time.time() - self.watch.stop["time"]
+    seconds = time.monotonic() - self.watch.stop["time"]
     self.progress.note(
       f"{self.watch.stop['signal']}: the checkpoint of step {step} was whole {seconds:.1f} s later;"
       f" the same command goes on from there"

@@ -54,7 +54,7 @@ class Stop(TypedDict):
 
   status: str
   signal: str
-  time: float  # of the signal
+  time: float  # when this process heard of it, by a clock that nobody sets
 
 
 class Watch:
@@ -148,10 +148,11 @@ class Watch:
     """Asks for an end of the run; a second Ctrl-C does not wait for it."""
     name = signal.Signals(number).name
     if self.stop is not None:
-      if number == signal.SIGINT and time.time() > self.stop["time"] + _POLL:
+      if number == signal.SIGINT and time.monotonic() > self.stop["time"] + _POLL:
         self._leave(INTERRUPTED, "interrupted again: nothing more is saved")
       return
-    stop: Stop = {"status": _SIGNALS[signal.Signals(number)], "signal": name, "time": time.time()}
+    status = _SIGNALS[signal.Signals(number)]
+    stop: Stop = {"status": status, "signal": name, "time": time.monotonic()}
     if processes.joined_alone():
       self._heard(stop)
     else:
@@ -160,7 +161,9 @@ class Watch:
 
   def _heard(self, stop: Stop) -> None:
     with self._lock:
-      self.stop, step = stop, self._step
+      heard = time.monotonic()
+      self.stop = {"status": stop["status"], "signal": stop["signal"], "time": heard}
+      step = self._step
     if not processes.joined_alone():
       processes.put(f"at/{_own_number()}", None if step is None else step + 1)
     elif step is None:

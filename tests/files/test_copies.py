@@ -60,12 +60,13 @@ def test_what_arrives_damaged_is_fetched_again(bucket, tmp_path, monkeypatch):
   assert local(bucket / "a").read_bytes() == b"content"
 
 
-def test_the_least_used_make_room(bucket, tmp_path, monkeypatch):
+@pytest.mark.parametrize("age", [8000, -8000])  # of a clock that was set back since
+def test_the_least_used_make_room(bucket, tmp_path, monkeypatch, age):
   monkeypatch.setenv("LUKE_JAX_BUCKET_CACHE", "2.5e-6")  # gigabytes: two and a half of these
   for name in "abcd":
     (bucket / name).write_bytes(name.encode() * 1000)
-  for age, name in ((9000, "a"), (8000, "b")):
-    os.utime(local(bucket / name), (time.time() - age,) * 2)
+  for unused, name in ((9000, "a"), (age, "b")):
+    os.utime(local(bucket / name), (time.time() - unused,) * 2)
   local(bucket / "a")  # used again
   local(bucket / "c")
   assert kept(tmp_path) == ["a", "c"]

@@ -149,7 +149,7 @@ def test_a_signal_ends_a_pass_over_dev(shared, tmp_path, monkeypatch):
 
   def interrupted(*given):
     batches.append(None)
-    watch._active[-1].stop = {"status": "interrupted", "signal": "SIGINT", "time": time.time()}
+    watch._active[-1].stop = {"status": "interrupted", "signal": "SIGINT", "time": time.monotonic()}
     put(*given)
 
   with monkeypatch.context() as stopped:

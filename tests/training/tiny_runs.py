@@ -84,7 +84,7 @@ def left_at(at: int):
 
   def due(self, step):
     if step == at:
-      self.stop = {"status": "preempted", "signal": "SIGTERM", "time": time.time()}
+      self.stop = {"status": "preempted", "signal": "SIGTERM", "time": time.monotonic()}
     return step == at
 
   return due
