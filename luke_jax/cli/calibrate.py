@@ -12,7 +12,7 @@ from luke_jax.convert.parts import ModelParts
 from luke_jax.errors import InputError
 from luke_jax.files import Path, read_json_object, write_json
 from luke_jax.inference.predicting import asking, predictions
-from luke_jax.inference.settings import ENTRY, KEY, SURE
+from luke_jax.inference.settings import ENTRY, KEY, SURE, Calibration
 from luke_jax.runs.linkers import answers_withheld
 from luke_jax.runs.models import (
   ENOUGH,
@@ -24,6 +24,7 @@ from luke_jax.runs.models import (
 )
 from luke_jax.tasks.calibration import Answered, calibration_error
 from luke_jax.tasks.files import Faults
+from luke_jax.tasks.fine_tuning import FineTunedTask
 from luke_jax.tasks.label_checks import checked_to_score
 from luke_jax.tasks.linking.task import WITHHELD, EntityLinking
 from luke_jax.training.metrics import summary_line
@@ -76,14 +77,7 @@ def run(
   if len(answers) < ENOUGH:
     raise InputError(f"{file}: {len(answers)} answers; expected {ENOUGH} or more, to tell from")
   found, sure = measured(answers)
-  config = read_json_object(place, "the config of a model")
-  ours = config.get(KEY)
-  entry = {**(ours if isinstance(ours, dict) else {})}
-  if not settings.calibrated:
-    entry["settings"] = entry.get("settings", {}) | refitted(settings, found)
-  else:
-    entry |= {ENTRY: list(found), SURE: sure}
-  write_json(place, {**config, KEY: entry})
+  _write(place, settings, found, sure)
   errors = {"before": calibration_error(answers), "after": error_by_parts(answers)}
   figures = {**found._asdict(), SURE: sure, "answers": len(answers), **errors}
   print(
@@ -97,6 +91,18 @@ def run(
       f" one in {WITHHELD} of them is fitted to"
     )
   print(summary_line({**figures, "config": str(place)}))
+
+
+def _write(place: Path, task: FineTunedTask, found: Calibration, sure: float | None) -> None:
+  """Writes the meaning of scores into a model's config.json."""
+  config = read_json_object(place, "the config of a model")
+  ours = config.get(KEY)
+  entry = {**(ours if isinstance(ours, dict) else {})}
+  if task.calibrated:
+    entry |= {ENTRY: list(found), SURE: sure}
+  else:
+    entry["settings"] = entry.get("settings", {}) | refitted(task, found)
+  write_json(place, {**config, KEY: entry})
 
 
 def _without_calibration(model: ModelParts) -> ModelParts:

@@ -51,17 +51,7 @@ def _lines(experiment: Experiment) -> Iterator[tuple[str, str]]:
     yield "dev", f"{len(dev):,}: {task.dev or f'{task.held_out:.0%} held out of {task.train}'}"
   else:
     yield "dev", "none, so that all examples train; --folds 5 scores each of them as well"
-  if isinstance(task, LabelledNames):
-    yield "labels", f"{len(task.wordings(train.examples)):,} to learn from; any at run time"
-  else:
-    yield "labels", _shown(task.labels, task.name == BY_TAGS)
-  counts, of_dev = (_counts(task, x) for x in (train.examples, dev))
-  if rare := _below(FEW, {**dict.fromkeys(of_dev, 0), **counts}):
-    yield "rare", f"{rare}: with less than {FEW} examples a label is hardly learnt"
-  if len(dev) >= TELLING and (
-    untold := _below(TOO_FEW, {label: of_dev[label] for label in counts})
-  ):
-    yield "untold", f"{untold} in dev: it does not tell how well these are found"
+  yield from _of_labels(task, train.examples, dev)
   if both := len(_asked(task, train.examples) & _asked(task, dev)):
     yield "repeated", f"{both:,} examples of dev are trained on too: its scores are too high"
   lengths = task.lengths(train)
@@ -92,6 +82,23 @@ def _lines(experiment: Experiment) -> Iterator[tuple[str, str]]:
       sample = len(task.records(backbone, task.choosing).examples)
       what, kept = f"{sample:,} of {len(dev):,} of dev", f"{kept}; all of dev once, at the end"
     yield "scores", f"of {what} {often}{kept}"
+
+
+def _of_labels(
+  task: FineTunedTask[Any, Any], train: Sequence[Any], dev: Sequence[Any]
+) -> Iterator[tuple[str, str]]:
+  """Yields the labels, those that are rare, and those of which dev does not tell."""
+  if isinstance(task, LabelledNames):
+    yield "labels", f"{len(task.wordings(train)):,} to learn from; any at run time"
+  else:
+    yield "labels", _shown(task.labels, task.name == BY_TAGS)
+  counts, of_dev = (_counts(task, x) for x in (train, dev))
+  if rare := _below(FEW, {**dict.fromkeys(of_dev, 0), **counts}):
+    yield "rare", f"{rare}: with less than {FEW} examples a label is hardly learnt"
+  if len(dev) >= TELLING and (
+    untold := _below(TOO_FEW, {label: of_dev[label] for label in counts})
+  ):
+    yield "untold", f"{untold} in dev: it does not tell how well these are found"
 
 
 def _asked(task: FineTunedTask[Example, Any], examples: Sequence[Example]) -> set[str]:
