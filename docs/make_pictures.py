@@ -12,8 +12,8 @@ from luke_jax.serve import Server, application, read_models
 
 PICTURE = Path(__file__).parent / "try.png"
 TEXT = (
-  "Irène Joliot-Curie studied at the University of Paris. She and her husband Frédéric Joliot won"
-  " the Nobel Prize in 1935."
+  "Irène Joliot-Curie studied chemistry at the University of Paris. She and her husband Frédéric"
+  " Joliot won the Nobel Prize in 1935."
 )
 CHOSEN = ("Irène Joliot-Curie", "Frédéric Joliot")
 KINDS = "person, university, award"
