@@ -118,7 +118,8 @@ def _of_authors(source: ModelFiles) -> ModelFiles:
       described, read = changed
       architecture = head.class_name(source.system.prefix)
       described = dataclasses.replace(described, architecture=architecture)
-      tensors = dataclasses.replace(tensors, read=read)
+      # What it returns need not have the shapes of the file.
+      tensors = dataclasses.replace(tensors, read=read, shape_of=lambda name: None)
       return dataclasses.replace(source, described=described, tensors=tensors)
   return source
 
