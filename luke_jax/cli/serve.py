@@ -48,7 +48,7 @@ def run(
     host: Address to listen at; 0.0.0.0 for all of this machine.
     port: Port to listen at; 0 for any that is free.
     body: Most bytes of a request.
-    characters: Most characters of a text.
+    characters: Most characters of a text, and most word pieces.
     labels: Most labels that a request looks for, with a model of labels.
     waiting: Most requests that wait; more are refused with status 429.
     seconds: Longest wait for an answer; then the status is 503.

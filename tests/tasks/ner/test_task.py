@@ -187,6 +187,29 @@ def test_documents_are_read_in_windows_as_long_as_the_rows_of_the_training():
   assert task.words == 512 and max(len(row.input_ids) for row in rows) <= 48
 
 
+@pytest.mark.parametrize(
+  "text",
+  [
+    "Ana sings in Los Angeles. ",
+    "北京是中华人民共和国的首都，",
+    "a,b;",
+    "%E5",
+    "A. ",
+    "x\n",
+    "s/a-b_",
+  ],
+)
+def test_what_is_read_grows_with_the_word_pieces_of_a_text_whatever_it_is(text):
+  """A piece of an address or of Chinese is read no more often than one of prose."""
+  model, task = words_only()
+  task = dataclasses.replace(task, window=48)
+  processor = processor_of(model, task)
+  text = (text * 5000)[:5000]
+  pieces = len(processor.tokenizer.encode([text])[0].ids)
+  rows = task.features(processor, [task.parse({"text": text}, "1", "here")])
+  assert sum(len(row.input_ids) for row in rows) <= 1.7 * pieces
+
+
 def test_labels_of_a_file():
   examples = [
     parse({"text": "a b", "spans": [[0, 1, label], [2, 3, "A"]]}, "1", "p") for label in "CB"
