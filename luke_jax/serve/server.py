@@ -27,6 +27,7 @@ TURNS = 4  # of the loop, in which a connection that is too many is closed
 OTHER_FILES = 128  # that a server has open beside connections: weights, vocabularies, pipes
 HEADER_SECONDS = 10  # in which the first line and the headers of a request have to arrive
 HEADERS = "headers"  # what a connection waits for that asks nothing
+IDLE_SECONDS = 1  # after which it has to go where there are too many: a request may be on its way
 REST_SECONDS = 2  # for what is left of a body that nobody read, or for an answer's last bytes
 
 
@@ -169,10 +170,12 @@ class PatientProtocol(H11Protocol):
   _timer: asyncio.TimerHandle | None = None
 
   def connection_made(self, transport: Any) -> None:
-    """Starts to wait for headers; of too many connections, one that asks nothing is closed."""
+    """Starts to wait for headers; of too many connections, those that ask nothing are closed."""
     super().connection_made(transport)
-    most, count = self.limit_concurrency or MOST_CONNECTIONS, len(self.connections)
-    if count >= most and not self._closes_another() and count > _beyond(most):
+    most = self.limit_concurrency or MOST_CONNECTIONS
+    if len(self.connections) >= most:
+      self._close_others(len(self.connections) - most + 1)
+    if len(self.connections) > _beyond(most):
       transport.abort()
       return
     # asyncio leaves it away for a socket that was made without a protocol's number, and the body of
@@ -201,15 +204,13 @@ class PatientProtocol(H11Protocol):
       self._timer.cancel()
     super().connection_lost(exc)
 
-  def _closes_another(self) -> bool:
-    """Closes the connection that has waited longest for a request; returns whether there is one."""
-    others = [x for x in self.connections if isinstance(x, PatientProtocol) and x._phase == HEADERS]
-    if not others:
-      return False
-    longest = min(others, key=lambda x: x._since)
-    self.connections.discard(longest)
-    longest.transport.abort()
-    return True
+  def _close_others(self, count: int) -> None:
+    """Closes connections, at most so many, of those that have waited longest for a request."""
+    idle = [x for x in self.connections if isinstance(x, PatientProtocol) and x._phase == HEADERS]
+    for other in sorted(idle, key=lambda x: x._since)[:count]:
+      if self.loop.time() - other._since >= IDLE_SECONDS:
+        self.connections.discard(other)
+        other.transport.abort()
 
   def _wait(self) -> None:
     """Gives what has to come next its time, which more bytes of it do not prolong."""

@@ -643,6 +643,7 @@ def test_connections_are_as_many_as_there_are_descriptors(monkeypatch):
 
 
 def test_connections_that_ask_nothing_lock_nobody_out(server, monkeypatch):
+  monkeypatch.setattr("luke_jax.serve.server.IDLE_SECONDS", 0)
   wait_for(lambda: not server._server.server_state.connections)
   monkeypatch.setattr(server._server.config, "limit_concurrency", 4)
   with contextlib.ExitStack() as stack:
