@@ -189,11 +189,18 @@ class TextHead(LabelHead):
     self, outputs: Outputs, labels: jax.Array, weights: jax.Array | None = None
   ) -> jax.Array:
     """Returns the loss of class numbers (B,), of 0 and 1 (B, C), or of numbers (B,) or (B, C)."""
-    if self.labels == 1 or self.numbers:
-      labels = labels.reshape(-1, self.labels)
-      squares = jnp.square(outputs["logits"] - labels).mean(-1)
-      return losses.mean_where(squares, jnp.ones(squares.shape, bool), weights)
-    return losses.label_loss(outputs["logits"], labels, weights)
+    return text_loss(outputs, labels, weights, numbers=self.labels == 1 or self.numbers)
+
+
+def text_loss(
+  outputs: Outputs, labels: jax.Array, weights: jax.Array | None, *, numbers: bool
+) -> jax.Array:
+  """Returns the squared error of numbers (B,) or (B, C), or the loss of other labels."""
+  logits = outputs["logits"]
+  if not numbers:
+    return losses.label_loss(logits, labels, weights)
+  squares = jnp.square(logits - labels.reshape(logits.shape)).mean(-1)
+  return losses.mean_where(squares, jnp.ones(squares.shape, bool), weights)
 
 
 class MeanTextHead(TextHead):

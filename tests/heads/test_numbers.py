@@ -48,3 +48,13 @@ def test_several_numbers_have_a_squared_error(tmp_path):
   loss = luke_jax.load(tmp_path).network.loss({"logits": logits}, labels)
   np.testing.assert_allclose(loss, np.square(logits - labels).mean(), rtol=1e-6)
   assert model.network.loss({"logits": logits}, labels) != loss
+
+
+@pytest.mark.parametrize("kind", ["text", "mean_text", "attributes"])
+def test_heads_of_texts_have_one_loss(kind):
+  logits = np.array([[0.5, -1], [1, 0]])
+  loss = make_head(kind, backbone(), labels=2).loss({"logits": logits}, np.array([1, 0]))
+  odds = np.exp(logits[[0, 1], [1, 0]]) / np.exp(logits).sum(-1)
+  np.testing.assert_allclose(loss, -np.log(odds).mean(), rtol=1e-6)
+  number = make_head(kind, backbone(), labels=1).loss({"logits": logits[:, :1]}, np.array([1.0, 3]))
+  np.testing.assert_allclose(number, (0.5**2 + 2**2) / 2, rtol=1e-6)

@@ -20,7 +20,7 @@ import numpy as np
 
 from luke_jax.files import Path
 from luke_jax.heads.attributes.files import OF_REVIEWS, Attributes, of_authors, table_name
-from luke_jax.heads.labels import TextHead
+from luke_jax.heads.labels import TextHead, text_loss
 from luke_jax.models.config_files import check_range
 from luke_jax.models.head import Head, LabelHead, Outputs, ReadTensor, SavedHead
 from luke_jax.models.system import Backbone, Described, States, Tables
@@ -245,7 +245,11 @@ class AttributesHead(LabelHead):
     rate = self._rate(wide=form == "b")
     return {"logits": Classifier(n, words.shape[-1], self.labels, rate, name="classifier")(x)}
 
-  loss = TextHead.loss
+  def loss(
+    self, outputs: Outputs, labels: jax.Array, weights: jax.Array | None = None
+  ) -> jax.Array:
+    """Returns the loss of class numbers (B,), of 0 and 1 (B, C), or of numbers (B,)."""
+    return text_loss(outputs, labels, weights, numbers=self.labels == 1)
 
   def _rate(self, wide: bool = True) -> float:
     """Returns the share of values that is dropped: .1 as in the encoder, twice that if `wide`."""
