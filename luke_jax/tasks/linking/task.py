@@ -15,23 +15,23 @@ from luke_jax.heads.linking import PRIORS, SETTLED, UNLIKELY, LinkingHead
 from luke_jax.models.network import Network
 from luke_jax.models.system import Backbone
 from luke_jax.nn.losses import IGNORED
-from luke_jax.tasks.calibration import share_right
-from luke_jax.tasks.contract import TextTask
+from luke_jax.tasks.calibration import Answered, share_right
+from luke_jax.tasks.contract import ReadExamples, TextTask
 from luke_jax.tasks.evaluation import Evaluation
 from luke_jax.tasks.extra_inputs import ExtraInputs
 from luke_jax.tasks.files import Faults
 from luke_jax.tasks.linking import score
 from luke_jax.tasks.linking.candidates import IDS, CandidateVectors, alone, candidates_of, entity_of
-from luke_jax.tasks.linking.files import LinkedMention, LinkingExample, parse, read
+from luke_jax.tasks.linking.files import LinkedMention, LinkingExample, parse, read, to_json
 from luke_jax.tasks.linking.knowledge import Candidates, Knowledge, open_knowledge
 from luke_jax.tasks.linking.names import NONE
+from luke_jax.tasks.linking.tuning import WITHHELD, tuned, withheld
 from luke_jax.tasks.predictions import Entity, Link
 from luke_jax.text import Processor, Row, TextInput
 from luke_jax.text.rows import Sizes
 from luke_jax.training.task import Batch, Params
 
 GIVEN = 0.5  # of the names of a row, at most, are given as settled in training
-WITHHELD = 10  # one name in so many is trained without its entity, so that none of them is right
 NONE_BY_PRIOR = np.log(0.05)  # logit of none where names decide by how often they mean entities
 
 
@@ -72,6 +72,8 @@ class EntityLinking(TextTask):
 
   name: ClassVar[str] = "linking"
   calibrated: ClassVar[bool] = False
+  answer: ClassVar[type | None] = Link
+  rate_of_many: ClassVar[float] = 0.4
   heads: ClassVar[tuple[str, ...]] = ("linking",)
   fixed_entities: ClassVar[bool] = True
   entity_table: ClassVar[Literal["special", "whole"]] = "special"
@@ -105,6 +107,18 @@ class EntityLinking(TextTask):
     """Returns a row's room for words, for names and for the pieces of one."""
     return Sizes(self.words, self.names, self.mention)
 
+  def tuned(
+    self, read: ReadExamples, dev: Sequence[LinkingExample], train: Sequence[LinkingExample]
+  ) -> Mapping[str, object]:
+    """Returns how much it trusts what it learnt, and what its scores mean, if there is a dev."""
+    return tuned(self, read, dev) if dev else {}
+
+  def answers_withheld(
+    self, read: ReadExamples, examples: Sequence[LinkingExample]
+  ) -> list[Answered]:
+    """Returns the answers to one in ten names, whose entity is taken out of their candidates."""
+    return withheld(self, read, examples)
+
   @property
   def names(self) -> int:
     """Returns a row's room for names."""
@@ -116,6 +130,7 @@ class EntityLinking(TextTask):
     return (CandidateVectors(self.knowledge, self.names, self.candidates),)
 
   parse = staticmethod(parse)
+  to_json = staticmethod(to_json)
 
   def network(self, backbone: Backbone) -> Network:
     """Returns a backbone with a head for vectors as wide as those of the knowledge."""
