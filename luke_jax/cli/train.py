@@ -21,7 +21,7 @@ from luke_jax.runs import training
 from luke_jax.runs.outline import outline
 from luke_jax.runs.recipes import Chosen, chosen_experiment, plain_experiment, read_experiment
 from luke_jax.runs.report import REPORT, write_report
-from luke_jax.runs.rules import HELD_OUT, Reason
+from luke_jax.runs.rules import HELD_OUT
 from luke_jax.runs.training import (
   CURVE,
   LEAST,
@@ -113,17 +113,14 @@ def train(
     set = (*_changes(adapter, minutes, share), *form.changes(str(experiment)), *set)
     _check_file(experiment)
     if is_name(str(experiment)) or train or model:
-      kind = str(experiment) if is_name(str(experiment)) else own_classes(experiment, TextTask)[0]
-      resolved, reasons = _task(kind, (_examples(train, output), dev), model, set)
+      chosen = _task(experiment, (_examples(train, output), dev), model, set)
+    elif dev or why:
+      raise InputError("--dev and --why: expected them with --train and --model, of a task")
     else:
-      if dev:
-        raise InputError(f"--dev: {dev}; expected it with --train and --model, of a task")
-      resolved, reasons = read_experiment(experiment, set), None
+      chosen = Chosen(read_experiment(experiment, set), [])
     if jax.process_index() == 0:
-      every_setting = verbose or reasons is None
-      print((describe if every_setting else outline)(resolved), flush=True)
-      if why:
-        print(_reasons(reasons or ()), flush=True)
+      _print_begin(chosen, verbose=verbose, why=why)
+    resolved = chosen.experiment
     summary = _trained(resolved, output, folds, curve=curve, profile=profile)
     _print_end(summary, output, resolved)
     return STATUS.get(summary["status"], 0)
@@ -188,16 +185,17 @@ def _check(output: Path, profile: int, folds: int | None, curve: bool) -> None:
     raise InputError(f"--output: {output}; expected a folder, or gs://BUCKET/FOLDER")
 
 
-def _reasons(reasons: Sequence[Reason]) -> str:
-  """Returns a line for each setting that a rule made."""
-  if not reasons:
-    raise InputError("--why: of an experiment file, which has its own settings; expected a task")
-  width = max(len(f"{x.name}={x.value}") for x in reasons)
-  return "\n".join(f"{f'{x.name}={x.value}':{width}}  {x.why}" for x in reasons)
+def _print_begin(chosen: Chosen, *, verbose: bool, why: bool) -> None:
+  """Prints what will be trained, and which rule set what, with its reason."""
+  every_setting = verbose or not chosen.reasons
+  print((describe if every_setting else outline)(chosen.experiment), flush=True)
+  settings = {f"{x.name}={x.value}": x.why for x in chosen.reasons if why}
+  for setting, reason in settings.items():
+    print(f"{setting:{max(map(len, settings))}}  {reason}", flush=True)
 
 
 def _task(
-  name: str | type[TextTask],
+  experiment: Path,
   files: tuple[str, Path | None],
   model: Path | None,
   set: Sequence[str],
@@ -207,7 +205,9 @@ def _task(
     raise InputError("--model: missing; expected it, to fine-tune a model for a task")
   if sys.stderr.isatty():
     print(f"reading {files[0]}", file=sys.stderr, flush=True)
-  return chosen_experiment(name, files, model, set)
+  kind = str(experiment)
+  chosen = kind if is_name(kind) else own_classes(experiment, TextTask)[0]
+  return chosen_experiment(chosen, files, model, set)
 
 
 def _examples(files: Sequence[Path], output: Path) -> str:

@@ -23,8 +23,14 @@ LINKED = [
   {"text": "Ana met Bo.", "mentions": [[0, 3, "Ana"], [8, 10, "Bo"]]},
   {"text": "Bo left.", "mentions": [[0, 2, "Bo"]]},
 ]
+# Those that say most of what others asked by name; the rest are slow, as each compiles its own.
+QUICK = ("ner", "labels", "linking")
 TRAIN, DEV = 24, 8  # examples
 CALIBRATED = "ner"  # whose answers to dev are many enough to say what scores mean
+
+
+def slow(name):
+  return pytest.param(name, marks=pytest.mark.slow)
 
 
 @pytest.fixture(scope="module")
@@ -50,7 +56,7 @@ def files(name, folder):
   return folder / "train.jsonl", folder / "dev.jsonl"
 
 
-@pytest.mark.parametrize("name", CLASSES)
+@pytest.mark.parametrize("name", [x if x in QUICK else slow(x) for x in CLASSES])
 def test_it_is_as_the_task_itself(name, starts, tmp_path):
   luke, roberta, known = starts
   own = dataclasses.dataclass(frozen=True)(type("Own", (task_class(name),), {}))

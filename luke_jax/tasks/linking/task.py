@@ -3,7 +3,7 @@
 import dataclasses
 import hashlib
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from typing import Any, ClassVar, Literal, NamedTuple, Self
+from typing import Any, ClassVar, NamedTuple, Self
 
 import jax
 import jax.numpy as jnp
@@ -76,7 +76,6 @@ class EntityLinking(TextTask):
   rate_of_many: ClassVar[float] = 0.4
   heads: ClassVar[tuple[str, ...]] = ("linking",)
   fixed_entities: ClassVar[bool] = True
-  entity_table: ClassVar[Literal["special", "whole"]] = "special"
 
   def __post_init__(self) -> None:
     super().__post_init__()
@@ -105,7 +104,7 @@ class EntityLinking(TextTask):
   @property
   def sizes(self) -> Sizes:
     """Returns a row's room for words, for names and for the pieces of one."""
-    return Sizes(self.words, self.names, self.mention)
+    return Sizes(self.words, self.entities or max(1, self.words // 8), self.mention)
 
   def tuned(
     self, read: ReadExamples, dev: Sequence[LinkingExample], train: Sequence[LinkingExample]
@@ -120,14 +119,9 @@ class EntityLinking(TextTask):
     return withheld(self, read, examples)
 
   @property
-  def names(self) -> int:
-    """Returns a row's room for names."""
-    return self.entities or max(1, self.words // 8)
-
-  @property
   def extra_inputs(self) -> tuple[ExtraInputs, ...]:
     """Returns the vectors of candidates."""
-    return (CandidateVectors(self.knowledge, self.names, self.candidates),)
+    return (CandidateVectors(self.knowledge, self.sizes.entities, self.candidates),)
 
   parse = staticmethod(parse)
   to_json = staticmethod(to_json)

@@ -333,8 +333,8 @@ def test_names_read_what_the_others_mean_and_nothing_of_padding(folder):
   def logits(**changes):
     return np.asarray(applied(network, params, inputs | changes)["logits"])[0]
 
-  before, order = logits(), np.array([2, 0, 1, *range(3, made.names)])
-  turned = {name: x[:, order] for name, x in inputs.items() if x.shape[1] == made.names}
+  before, order = logits(), np.array([2, 0, 1, *range(3, made.sizes.entities)])
+  turned = {name: x[:, order] for name, x in inputs.items() if x.shape[1] == made.sizes.entities}
   np.testing.assert_allclose(logits(**turned), before[order], atol=1e-5)
   unknown = inputs[PRIORS].copy()
   unknown[:, 2] = 0  # the last name means nothing that is known, so it is no longer read
