@@ -1,4 +1,4 @@
-"""An empty subclass of a task trains, is fitted, shown and scored as the task itself, to the bit."""
+"""An empty subclass of a task trains, is fitted, shown and scored to the bit as the task."""
 
 import dataclasses
 import json
