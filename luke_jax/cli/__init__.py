@@ -9,6 +9,7 @@ import importlib
 import logging
 import os
 import re
+import shlex
 import sys
 import warnings
 from collections.abc import Callable, Iterable, Sequence
@@ -16,6 +17,7 @@ from collections.abc import Callable, Iterable, Sequence
 from luke_jax import __version__
 from luke_jax.cli.process import (
   ask_for_huge_pages,
+  computes,
   keep_programs,
   leave_out_tpus,
   one_line,
@@ -123,32 +125,10 @@ SECTIONS = {
     ),
     "plan": ("plan", "Predicts what an experiment costs on TPUs."),
   },
-  "Measurements": {
-    "bench encoder": (
-      "bench:bench_encoder",
-      "Times the encoder against transformers, side by side.",
-    ),
-    "bench step": (
-      "bench:bench_step",
-      "Times an experiment's training step, without the loop around it.",
-    ),
-    "bench train": (
-      "bench_train:bench_train",
-      "Times steps of fine-tuning beside PyTorch with transformers and peft.",
-    ),
-    "bench text": (
-      "bench_data:bench_text",
-      "Times texts to inputs against transformers' tokenizer.",
-    ),
-    "bench ner": ("bench:bench_ner", "Times named entities against the usual transformers loop."),
-    "bench tener": ("bench:bench_tener", "Times a TENER beside the same network in PyTorch."),
-    "bench wiki": ("bench_data:bench_wiki", "Times all stages from a dump to training records."),
-    "bench pipeline": ("bench_data:bench_pipeline", "Times the making of pretraining batches."),
-    "bench graph": ("bench:bench_graph", "Times the training of TransE beside PyKEEN, in turn."),
-    "bench engine": ("bench:bench_engine", "Times what a training run spends between its steps."),
-  },
 }
 COMMANDS = {name: what for commands in SECTIONS.values() for name, what in commands.items()}
+# Former commands, and what does the same in a checkout of the repository; a line says so until 0.3.
+MOVED = {"bench": "python -m benchmarks"}
 
 BEGIN = """\
 Begin here:
@@ -165,7 +145,6 @@ Status 0: done. 1: done, and the answer is no. 2: something given is wrong; one 
 GROUPS = {
   "graph": "Vectors of a graph's entities:",
   "experiment": "Rows of the papers' tables:",
-  "bench": "Times",
 }
 _SIMILAR = 0.6  # likeness from which a command is suggested
 
@@ -229,20 +208,32 @@ def main(arguments: Sequence[str] | None = None) -> int:
     keep_programs()
     if sys.argv[1:2] != ["doctor"]:  # which says what JAX finds by itself
       leave_out_tpus()
-    ask_for_huge_pages(sys.argv[1:])
-  arguments = list(sys.argv[1:] if arguments is None else arguments)
+    if computes(sys.argv[1:]):
+      ask_for_huge_pages()
+  given = list(sys.argv[1:] if arguments is None else arguments)
+  return ended(lambda: _run(given))
+
+
+def script(run: Callable[..., int | None], prog: str, arguments: Sequence[str]) -> int:
+  """Runs a function as a program beside the package, such as `python -m benchmarks encoder`."""
+  from luke_jax.cli.arguments import bound
+
+  return ended(lambda: bound(run, prog, arguments)())
+
+
+def ended(call: Callable[[], int | None]) -> int:
+  """Returns the exit status of a call, which ends with one line where a user can mend its fault."""
   with shown_streams():
-    return _ended(arguments)
+    return _status(call)
 
 
-def _ended(arguments: list[str]) -> int:
-  """Runs a subcommand, and says in a line why it ended."""
+def _status(call: Callable[[], int | None]) -> int:
   warnings.showwarning = _show_warning
   # They log the tracebacks of exceptions that they also raise: absl for Orbax.
   for library in ("absl", "gcsfs", "fsspec", "google"):
     logging.getLogger(library).setLevel(logging.CRITICAL)
   try:
-    return _run(arguments) or 0
+    return call() or 0
   except BrokenPipeError:  # the reader of a pipe has closed it
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     return 0
@@ -271,6 +262,10 @@ def _run(arguments: list[str]) -> int | None:
 
       clear_caches()
       return bound(command(name), f"luke-jax {name}", arguments[len(words) :])()
+  for name, place in MOVED.items():
+    if arguments[: len(name.split())] == name.split():
+      now = shlex.join([*place.split(), *arguments[len(name.split()) :]])
+      raise InputError(f"{name}: moved out of the package; in a checkout of the repository: {now}")
   group = [name for name in COMMANDS if name.startswith(f"{arguments[0]} ")]
   if group and set(arguments[1:]) <= HELP:
     print(group_overview(group))

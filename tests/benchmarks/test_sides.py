@@ -5,7 +5,7 @@ from importlib.util import find_spec
 import jax
 import pytest
 
-from luke_jax.bench import sides, tener
+from benchmarks import sides, tener
 from luke_jax.errors import InputError
 
 NEEDS_TORCH = pytest.mark.skipif(not find_spec("torch"), reason="needs torch")

@@ -1,4 +1,4 @@
-"""Both sides of `luke-jax bench train` take the same steps; what it refuses."""
+"""Both sides of `python -m benchmarks train` take the same steps; what it refuses."""
 
 import dataclasses
 import json
@@ -6,10 +6,10 @@ from importlib.util import find_spec
 
 import pytest
 
-from luke_jax.bench import sides, train
-from luke_jax.bench.encoder import BatchSizes
-from luke_jax.cli import main
-from luke_jax.cli.bench_train import steps_of
+from benchmarks import sides, train
+from benchmarks.__main__ import main
+from benchmarks.encoder import BatchSizes
+from benchmarks.train import steps_of
 from luke_jax.models.system import System
 from luke_jax.models.table import SIZES
 from luke_jax.nn.layers import Dtype
@@ -40,7 +40,7 @@ def test_steps_have_the_settings_of_a_training():
   ],
 )
 def test_what_cannot_be_timed(options, said, capsys):
-  assert main(["bench", "train", *options]) == 2
+  assert main(["train", *options]) == 2
   assert capsys.readouterr().err.startswith(f"luke-jax: {said}")
 
 
@@ -48,7 +48,7 @@ def test_what_cannot_be_timed(options, said, capsys):
 @pytest.mark.parametrize("rank", [0, pytest.param(2, marks=NEEDS_PEFT)])
 @pytest.mark.parametrize(("config", "batch"), CASES, ids=["bert", "luke"])
 def test_both_sides_have_the_same_losses(config: System, batch: BatchSizes, rank: int):
-  from luke_jax.bench.train import OurStep, TheirStep
+  from benchmarks.train import OurStep, TheirStep
 
   options = (f"optimizer.adapter={rank}", "optimizer.learning_rate=0.01")
   ours = OurStep(steps_of(config, batch, *options), batch)
@@ -67,7 +67,7 @@ def test_a_run(dtype: Dtype, tmp_path, capsys, monkeypatch):
   monkeypatch.setattr(train, "find_spec", lambda name: None)
   out = tmp_path / "out.json"
   options = ["--size", "tiny", "--batch", "2x16+1", "--dtype", dtype, "--rounds", "1"]
-  assert main(["bench", "train", *options, "--output", str(out)]) == 0
+  assert main(["train", *options, "--output", str(out)]) == 0
   (step,) = json.loads(out.read_text())["steps"]  # none of adapters
   assert step["flops"] > 0 and step["trained"] > 0 and step["timing"]["processor"]["theirs"][0] > 0
   printed = capsys.readouterr()

@@ -6,9 +6,14 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Sequence
+from typing import Annotated
 
-from luke_jax.bench.timing import one_core
-from luke_jax.files import Path, cores_and_processor
+from rich.table import Table
+from tyro.conf import Positional, arg
+
+from benchmarks.figures import print_figures
+from benchmarks.timing import one_core
+from luke_jax.files import Path, check_place, cores_and_processor
 from luke_jax.wiki.read.dump_files import chunks
 from luke_jax.wiki.stages.build import RESULT, build
 from luke_jax.wiki.stages.engines import local
@@ -78,3 +83,48 @@ def _size(dump: Path) -> int:
 def _peak() -> int:
   peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
   return peak if sys.platform == "darwin" else peak * 1024
+
+
+def main(
+  dump: Annotated[Path, Positional, arg(metavar="DUMP")],
+  /,
+  *,
+  tokenizer: Path,
+  entities: int = 4,
+  output: Path | None = None,
+) -> None:
+  """Times all stages from a dump to training records, on one core.
+
+      python -m benchmarks wiki enwiki-part.xml.bz2 --tokenizer roberta
+
+  Args:
+    dump: Dump of a wiki's pages, .xml or that as .bz2, .gz, .xz or .zst.
+    tokenizer: Directory with a tokenizer.
+    entities: Size of the entity vocabulary, on which the time hardly depends.
+    output: File for the figures, as JSON.
+  """
+  if output:
+    check_place(output)
+  result = run(dump, tokenizer, entities)
+  summary = {
+    "megabytes_per_second": result.megabytes_per_second,
+    "megabytes_per_processor_second": result.megabytes_per_processor_second,
+    "peak_megabytes": result.peak_megabytes,
+  }
+  print_figures(
+    result,
+    summary,
+    [_table(result)],
+    f"{result.machine}; {result.records:,} records, {result.peak_megabytes:.0f} MB of memory",
+    output=output,
+  )
+
+
+def _table(result: WikiTimes) -> Table:
+  table = Table("stage", "seconds", "MB/s", title=f"{result.megabytes:.1f} MB of XML")
+  rest = result.seconds - sum(result.stages.values())
+  for name, seconds in {**result.stages, "the rest": rest}.items():
+    table.add_row(name, f"{seconds:.2f}", f"{result.megabytes / seconds:.1f}")
+  total = (f"{result.seconds:.2f}", f"{result.megabytes_per_second:.2f}")
+  table.add_row("in all", *total, style="bold")
+  return table

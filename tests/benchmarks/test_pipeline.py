@@ -1,4 +1,4 @@
-"""`luke-jax bench pipeline` on a toy corpus, and on instances with units."""
+"""`python -m benchmarks pipeline` on a toy corpus, and on instances with units."""
 
 import json
 
@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from toy_corpus import MAX_WORDS, toy_records, write_corpus
 
-from luke_jax.cli import main
+from benchmarks.__main__ import main
 from luke_jax.files import Path as LukePath
 from luke_jax.systems.ernie_baidu.units import UnitInstance, write_units
 
@@ -19,7 +19,7 @@ def folder(tmp_path_factory):
 def test_a_run(folder, tmp_path, capsys):
   options = ["--batch-size", 4, "--batches", 3, "--rounds", 2, "--step-ms", 5]
   out = ["--output", tmp_path / "out.json"]
-  assert main(["bench", "pipeline", *map(str, [folder, *options, *out])]) == 0
+  assert main(["pipeline", *map(str, [folder, *options, *out])]) == 0
   summary = json.loads(capsys.readouterr().out.splitlines()[-1])
   figures = json.loads((tmp_path / "out.json").read_text())
   assert summary == {name: figures[name] for name in summary}
@@ -41,7 +41,7 @@ def test_a_file_of_units(levels, tmp_path, capsys, monkeypatch):
   write_units(LukePath(tmp_path / "units.gz"), [made] * 20)
   options = ["--batch-size", 4, "--batches", 3, "--rounds", 2, "--step-ms", 5]
   out = ["--output", tmp_path / "out.json"]
-  assert main(["bench", "pipeline", *map(str, [tmp_path / "units.gz", *options, *out])]) == 0
+  assert main(["pipeline", *map(str, [tmp_path / "units.gz", *options, *out])]) == 0
   assert "masked words a second, one core" in capsys.readouterr().out
   figures = json.loads((tmp_path / "out.json").read_text())
   assert (figures["records"], figures["tokens"]) == (19, 160)
@@ -51,7 +51,7 @@ def test_a_file_of_units(levels, tmp_path, capsys, monkeypatch):
 
 def test_a_file_without_units(tmp_path, capsys):
   (tmp_path / "text").write_text("words; and others\n")
-  assert main(["bench", "pipeline", str(tmp_path / "text")]) == 2
+  assert main(["pipeline", str(tmp_path / "text")]) == 2
   assert "text: no instances; expected ids;types;positions" in capsys.readouterr().err
 
 
@@ -64,12 +64,12 @@ def test_a_file_without_units(tmp_path, capsys):
   ],
 )
 def test_what_cannot_be_timed(folder, options, line, capsys):
-  assert main(["bench", "pipeline", folder, *options]) == 2
+  assert main(["pipeline", folder, *options]) == 2
   assert capsys.readouterr().err.splitlines()[-1] == f"luke-jax: {line}"
 
 
 def test_a_folder_without_records(tmp_path, capsys):
-  assert main(["bench", "pipeline", str(tmp_path)]) == 2
+  assert main(["pipeline", str(tmp_path)]) == 2
   assert "no metadata.json; expected a folder of records" in capsys.readouterr().err
 
 
@@ -78,6 +78,6 @@ def test_a_core_makes_what_is_promised(tmp_path, capsys):
   """The least that is promised is 20,000. With workers, steps of 100 ms hardly wait."""
   folder = write_corpus(tmp_path / "corpus", toy_records(3000))
   options = ["--batch-size", "64", "--rounds", "3", "--workers", "1"]
-  assert main(["bench", "pipeline", folder, *options]) == 0
+  assert main(["pipeline", folder, *options]) == 0
   summary = json.loads(capsys.readouterr().out.splitlines()[-1])
   assert summary["tokens_per_second"] > 20_000 and summary["waiting"] < 0.1

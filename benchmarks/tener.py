@@ -11,12 +11,15 @@ from typing import Any, NamedTuple
 
 import jax
 import numpy as np
+from rich.table import Table
 
-from luke_jax.bench.ner import LONGEST, SENTENCE
-from luke_jax.bench.timing import Timing, alternate, imported, one_core
+from benchmarks.figures import print_figures
+from benchmarks.ner import LONGEST, SENTENCE
+from benchmarks.timing import Timing, alternate, imported, one_core
+from luke_jax.cli.printing import stderr_console
 from luke_jax.convert.parts import ModelParts
 from luke_jax.errors import InputError
-from luke_jax.files import Path, cores_and_processor
+from luke_jax.files import Path, check_place, cores_and_processor
 from luke_jax.inference.batches import outputs, shapes_of
 from luke_jax.inference.predicting import predictions
 from luke_jax.models import keys
@@ -41,6 +44,7 @@ from luke_jax.training.mesh import make_mesh
 from luke_jax.training.optimizer import Optimizer
 from luke_jax.training.program import Program
 
+PARTS = ("training", "prediction")
 # English words: their number, and mean and deviation of the log of their letters.
 VOCABULARY, LETTERS = 8000, (1.9, 0.35)
 LABELS = ("LOC", "MISC", "ORG", "PER")
@@ -164,7 +168,7 @@ class TheirTener:
   def __init__(self, ours: OurTener, batch: int):
     import torch
 
-    from luke_jax.bench import torch_tener
+    from benchmarks import torch_tener
 
     config, labels, self.torch = ours.config, ours.model.labels, torch_tener
     tensors = dict(keys.to_torch(ours.params, config.keys("crf")))
@@ -336,3 +340,56 @@ def check_same(ours: OurTener, theirs: TheirTener) -> float:
   if not difference <= SAME:
     raise InputError(f"logits or losses differ by {difference:.2g}; expected at most {SAME}")
   return difference
+
+
+def main(
+  *,
+  size: str = "tener-resume",
+  train: Path | None = None,
+  sentences: int = 512,
+  batch: int = 16,
+  rounds: int = 3,
+  output: Path | None = None,
+) -> None:
+  """Times a TENER beside the same network in PyTorch, on one core.
+
+  Both sides train for an epoch and then tag all sentences, in turns: with words and characters, the
+  authors' SGD and a conditional random field. PyTorch's batches are padded to their longest
+  sentence, and ours are those of `luke-jax train` and `luke-jax predict`. That both have the same
+  logits and losses is checked first. Needs the extra `parity`.
+
+      python -m benchmarks tener --size tener-weibo
+
+  Args:
+    size: A named size, such as tener-resume.
+    train: File of sentences with tags; by default they are made up.
+    sentences: Number of sentences to make up.
+    batch: Sentences of a batch.
+    rounds: Number of times each side runs.
+    output: File for the figures, as JSON.
+  """
+  if output:
+    check_place(output)
+  with stderr_console().status(f"timing {size}"):
+    result = run(size, train, sentences, batch, rounds, dropout=True)
+  rates = {part: result.rates(part) for part in PARTS}
+  ratios = {part: getattr(result, part).ratio for part in PARTS}
+  print_figures(
+    result,
+    {"ratio": ratios, "sentences_per_second": rates},
+    [_table(result)],
+    f"{result.machine}; {result.versions}",
+    output=output,
+  )
+
+
+def _table(result: TenerTimes) -> Table:
+  title = (
+    f"{result.size}, {result.sentences} sentences, {result.words} words, batches of {result.batch};"
+    f" compiling the step took {result.compiling:.1f} s"
+  )
+  table = Table("sentences a second", "luke_jax", "PyTorch", "ratio", title=title)
+  for part in PARTS:
+    rates = [f"{rate:.1f}" for rate in result.rates(part).values()]
+    table.add_row(part, *rates, f"{getattr(result, part).ratio:.2f}")
+  return table

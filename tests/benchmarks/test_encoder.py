@@ -1,12 +1,12 @@
-"""What `luke-jax bench encoder` times, and what it refuses."""
+"""What `python -m benchmarks encoder` times, and what it refuses."""
 
 import json
 
 import pytest
 
-from luke_jax.bench import sides
-from luke_jax.bench.encoder import BatchSizes, batches
-from luke_jax.cli import main
+from benchmarks import sides
+from benchmarks.__main__ import main
+from benchmarks.encoder import BatchSizes, batches
 
 
 def test_batches_are_texts_words_and_entities():
@@ -15,7 +15,7 @@ def test_batches_are_texts_words_and_entities():
 
 @pytest.mark.parametrize("text", ["", "64+8", "1x64", "0x64+8", "1x64+8,", "1x64+8;2x4+1", "ax1+1"])
 def test_what_is_no_batch(text, capsys):
-  assert main(["bench", "encoder", "--batch", text]) == 2
+  assert main(["encoder", "--batch", text]) == 2
   said = capsys.readouterr().err
   assert "expected TEXTSxWORDS+ENTITIES, such as 4x128+32" in said and said.count("\n") == 1
 
@@ -26,7 +26,7 @@ def test_a_run(dtype, tmp_path, capsys, monkeypatch):
   monkeypatch.setitem(sides.PRODUCT, "cpu", 64)
   out = tmp_path / "out.json"
   options = ["--size", "tiny", "--batch", "1x16+2,2x8+1", "--dtype", dtype, "--rounds", "1"]
-  assert main(["bench", "encoder", *options, "--output", str(out)]) == 0
+  assert main(["encoder", *options, "--output", str(out)]) == 0
   figures = json.loads(out.read_text())
   timed = [(x["batch"]["words"], x["name"]) for x in figures["passes"]]
   assert timed == [(w, name) for name in ("with backward", "forward") for w in (16, 8)]

@@ -11,8 +11,10 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
+from rich.table import Table
 
-from luke_jax.bench.sides import (
+from benchmarks.figures import print_figures
+from benchmarks.sides import (
   devices,
   mixed,
   product_flops,
@@ -23,8 +25,10 @@ from luke_jax.bench.sides import (
   torch_square_product,
   waited,
 )
-from luke_jax.bench.timing import Timing, alternate, imported
+from benchmarks.timing import Timing, alternate, imported
+from luke_jax.cli.printing import stderr_console
 from luke_jax.errors import InputError
+from luke_jax.files import Path, check_place
 from luke_jax.models import keys
 from luke_jax.models.network import Network, abstract_params, apply, prepared
 from luke_jax.models.system import Backbone, Running, System
@@ -33,6 +37,7 @@ from luke_jax.plan.flops import TRAINING, encoder_flops
 from luke_jax.systems.luke import SIZES, LukeConfig
 from luke_jax.training.program import OPTIONS
 
+BATCHES = "1x64+8,4x128+32,2x256+32,1x512+128"
 MENTION = 30  # word positions for each entity
 STATES = ("last_hidden_state", "entity_last_hidden_state")
 
@@ -235,3 +240,60 @@ def _their_backward(model: Any, dtype: Dtype) -> Callable:
     loss.backward()
 
   return waited(backward)
+
+
+def main(
+  *,
+  size: str = "luke-base",
+  batch: str = BATCHES,
+  dtype: Dtype = "float32",
+  rounds: int = 7,
+  output: Path | None = None,
+) -> None:
+  """Times the encoder against transformers, side by side.
+
+  Same weights, batches and type of products on both sides, taking turns; compilation is not
+  counted. On a GPU both multiply float32 in TF32, as JAX does by default. Needs the extra `parity`.
+
+      python -m benchmarks encoder --batch 8x256+32 --dtype bfloat16
+
+  Args:
+    size: A named size, such as luke-base.
+    batch: Texts, words of each and entities of each, as 4x128+32; several with commas between.
+    dtype: Type of products.
+    rounds: Number of times each side runs.
+    output: File for the figures, as JSON.
+  """
+  if output:
+    check_place(output)
+  some = batches(batch)
+  with stderr_console().status(f"timing {size}"):
+    result = run(size, some, dtype, rounds)
+  ratios = {f"{x.batch} {x.name}": x.timing.ratio for x in result.passes}
+  print_figures(
+    result,
+    {"ratios": ratios, "peak_flops": result.peak_flops},
+    [_table(result)],
+    f"{result.machine}; {result.versions}",
+    output=output,
+  )
+
+
+def _table(result: EncoderTimes) -> Table:
+  names = ("luke_jax", "transformers", "ratio", "of peak", "theirs")
+  table = Table("batch", "pass", *names, title=f"{result.size}, {result.dtype}")
+  for measured in result.passes:
+    timing = measured.timing
+    seconds = [timing.median(side) for side in ("ours", "theirs")]
+    peaks = result.peak_flops.values()
+    shares = [measured.flops / x / peak for x, peak in zip(seconds, peaks, strict=True)]
+    table.add_row(
+      str(measured.batch),
+      measured.name,
+      *(f"{x:.3f} s" if x >= 0.1 else f"{1e3 * x:.1f} ms" for x in seconds),
+      f"{timing.ratio:.2f}",
+      *(f"{share:.0%}" for share in shares),
+    )
+  peaks = [f"{flops / 1e9:.0f} GFLOP/s" for flops in result.peak_flops.values()]
+  table.add_row("", "one product", *peaks, f"{result.peak.ratio:.2f}", "", "")
+  return table

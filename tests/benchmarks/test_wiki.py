@@ -1,11 +1,11 @@
-"""`luke-jax bench wiki` on the sample dump."""
+"""`python -m benchmarks wiki` on the sample dump."""
 
 import json
 from pathlib import Path
 
 import pytest
 
-from luke_jax.cli.bench_data import bench_wiki
+from benchmarks.wiki import main
 from luke_jax.errors import InputError
 from luke_jax.wiki.stages.build import STAGES
 
@@ -15,7 +15,7 @@ DUMP = SAMPLE / "samplewiki-pages-articles-multistream.xml.bz2"
 
 def test_a_run(tmp_path, capsys):
   output = tmp_path / "figures.json"
-  bench_wiki(DUMP, tokenizer=SAMPLE / "tokenizer", entities=50, output=output)
+  main(DUMP, tokenizer=SAMPLE / "tokenizer", entities=50, output=output)
   out = capsys.readouterr().out
   summary, figures = json.loads(out.splitlines()[-1]), json.loads(output.read_text())
   assert summary == {name: figures[name] for name in summary}
@@ -28,4 +28,4 @@ def test_a_run(tmp_path, capsys):
 
 def test_a_dump_that_is_not_there_is_one_line(tmp_path):
   with pytest.raises(InputError, match=r"gone\.xml: no such file; expected a dump"):
-    bench_wiki(tmp_path / "gone.xml", tokenizer=SAMPLE / "tokenizer")
+    main(tmp_path / "gone.xml", tokenizer=SAMPLE / "tokenizer")

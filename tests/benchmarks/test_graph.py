@@ -6,11 +6,10 @@ import jax
 import numpy as np
 import pytest
 
-from luke_jax.bench import graph
-from luke_jax.bench.roofline import Needs, Roofline, Speeds, needs
-from luke_jax.bench.timing import Timing
-from luke_jax.cli import main
-from luke_jax.cli.bench import report_graph
+from benchmarks import graph
+from benchmarks.__main__ import main
+from benchmarks.roofline import Needs, Roofline, Speeds, needs
+from benchmarks.timing import Timing
 
 # 2 chunks of 8 triples with 4 negatives each.
 SHAPES = {"heads": (2, 8), "tails": (2, 8), "relations": (2, 8), "negatives": (2, 4)}
@@ -37,7 +36,7 @@ def test_shares_are_those_of_the_least_time():
 def test_the_command_reports_what_bounds_a_step(norm, tmp_path, capsys, monkeypatch):
   monkeypatch.setattr(graph, "find_spec", lambda name: None)
   file = tmp_path / "figures.json"
-  ask = ["bench", "graph", "--width", "4", "--negatives", "2", "--rounds", "1"]
+  ask = ["graph", "--width", "4", "--negatives", "2", "--rounds", "1"]
   assert main([*ask, "--norm", norm, "--output", str(file)]) == 0
   printed = capsys.readouterr().out
   assert "What bounds a step" in printed and "of the limit" in printed
@@ -54,7 +53,7 @@ def test_the_command_reports_what_bounds_a_step(norm, tmp_path, capsys, monkeypa
 def test_a_gpu_has_no_limit_of_a_core(capsys):
   parts = {"step": [2.0], "host_rows": [1.0]}
   result = graph.GraphTimes("an H200", 4096, 1, 4, 2, Timing([4.0], []), parts, None)
-  report_graph(result, None)
+  graph.report(result, None)
   printed = capsys.readouterr().out
   assert "steps on rows in place" in printed and "What bounds a step" not in printed
   line = json.loads(printed.splitlines()[-1])

@@ -1,4 +1,4 @@
-"""What `luke-jax bench text` times, and on what."""
+"""What `python -m benchmarks text` times, and on what."""
 
 import json
 import os
@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 from tiny import TEXTS, tiny_processor
 
-from luke_jax.bench.text import SPANS, check_same, made_up, read_texts, spans_in
-from luke_jax.bench.timing import one_core
-from luke_jax.cli import main
+from benchmarks.__main__ import main
+from benchmarks.text import SPANS, check_same, made_up, read_texts, spans_in
+from benchmarks.timing import one_core
 from luke_jax.errors import InputError
 
 NEEDS_TRANSFORMERS = pytest.mark.skipif(not find_spec("transformers"), reason="needs transformers")
@@ -67,7 +67,7 @@ def test_one_core_and_then_all_again(monkeypatch):
 def test_a_run(tmp_path, capsys):
   (tmp_path / "texts.txt").write_text("Beyoncé lives in Los Angeles.\nTokyo is far.\n" * 20)
   options = ["--texts", tmp_path / "texts.txt", "--rounds", 1, "--output", tmp_path / "out.json"]
-  assert main(["bench", "text", *map(str, [TEXTS / "byte_level", *options])]) == 0
+  assert main(["text", *map(str, [TEXTS / "byte_level", *options])]) == 0
   summary = json.loads(capsys.readouterr().out.splitlines()[-1])
   figures = json.loads((tmp_path / "out.json").read_text())
   assert summary == {name: figures[name] for name in summary}
@@ -85,7 +85,7 @@ def test_what_cannot_be_timed(capsys):
     ([TEXTS], "no tokenizer; expected vocab.json"),
     ([TEXTS / "byte_level", "--texts", "nowhere.txt"], "nowhere.txt: no such file"),
   ):
-    assert main(["bench", "text", *map(str, arguments)]) == 2
+    assert main(["text", *map(str, arguments)]) == 2
     said = capsys.readouterr().err
     assert message in said
     assert said.count("\n") == 1

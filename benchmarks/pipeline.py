@@ -4,14 +4,19 @@ import dataclasses
 import functools
 import itertools
 import statistics
+import sys
 import tempfile
 import time
+from typing import Annotated
 
 import numpy as np
+from rich.table import Table
+from tyro.conf import Positional, arg
 
-from luke_jax.bench.timing import one_core
+from benchmarks.figures import print_figures
+from benchmarks.timing import one_core
 from luke_jax.errors import InputError
-from luke_jax.files import Path, cores_and_processor
+from luke_jax.files import Path, check_place, cores_and_processor
 from luke_jax.models.system import Backbone
 from luke_jax.nn.losses import IGNORED
 from luke_jax.pipeline.batches import TrainingBatches
@@ -161,3 +166,60 @@ def _waiting(source: TrainingBatches, count: int, step_ms: float, workers: int) 
   for _ in ahead:  # reads to the end, which is what stops the workers
     pass
   return share
+
+
+def main(
+  source: Annotated[Path, Positional, arg(metavar="FOLDER|FILE")],
+  /,
+  *,
+  batch_size: int = 32,
+  batches: int = 50,
+  rounds: int = 5,
+  step_ms: float = 100.0,
+  workers: int = 0,
+  output: Path | None = None,
+) -> None:
+  """Times how stored records, or instances with units, become batches: read, masked, padded.
+
+  Batches are made on one core first, one after another; then ahead, as in a run, for steps that
+  only sleep: the share of the time that they wait is the cost of batches in a run.
+
+      python -m benchmarks pipeline enwiki/pretraining --step-ms 200 --workers 2
+      python -m benchmarks pipeline wiki.gz --batch-size 128 --workers 2
+
+  Args:
+    source: Folder of records that `luke-jax wiki build` wrote, or a file of `luke-jax data units`.
+    batch_size: Records in a batch.
+    batches: Number of batches in a round.
+    rounds: Number of rounds on one core.
+    step_ms: Milliseconds of a step.
+    workers: Processes that make batches ahead; 0 for threads.
+    output: File for the figures, as JSON.
+  """
+  if output:
+    check_place(output)
+  print(f"timing {rounds} x {batches} batches of {source}", file=sys.stderr)
+  sizes = {"batch_size": batch_size, "batches": batches, "rounds": rounds}
+  result = run(source, **sizes, step_ms=step_ms, workers=workers)
+  print_figures(
+    result,
+    {**result.per_second, "waiting": result.waiting},
+    [_table(result)],
+    result.machine,
+    output=output,
+  )
+
+
+def _table(result: PipelineTimes) -> Table:
+  table = Table("", "", title=f"batches of {result.batch_size} of {result.records:,} records")
+  rows = {"word tokens": "tokens", "records": "records", "masked words": "masked"}
+  for what, name in rows.items():
+    rate = result.per_second[f"{name}_per_second"]
+    table.add_row(f"{what} a second, one core", f"{rate:,.0f}")
+  table.add_row("share of the core that this had", f"{result.core_share:.0%}")
+  if result.lines_per_second:
+    table.add_row("lines a second, the first time", f"{result.lines_per_second:,.0f}")
+  table.add_row("word tokens a batch", f"{result.tokens:,.0f}")
+  made = f"{result.workers} workers" if result.workers else "threads"
+  table.add_row(f"waiting, steps of {result.step_ms:g} ms, {made}", f"{result.waiting:.1%}")
+  return table

@@ -8,18 +8,22 @@ import itertools
 import random
 import tempfile
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import Annotated, Any
 
 import jax
 import numpy as np
+from rich.table import Table
+from tyro.conf import Positional, arg
 
-from luke_jax.bench.sides import devices, share_gpu, torch_device
-from luke_jax.bench.text import made_up
-from luke_jax.bench.timing import Timing, alternate, imported
+from benchmarks.figures import print_figures
+from benchmarks.sides import devices, share_gpu, torch_device
+from benchmarks.text import made_up
+from benchmarks.timing import Timing, alternate, imported
+from luke_jax.cli.printing import stderr_console
 from luke_jax.convert.parts import ModelParts
 from luke_jax.convert.saving import save
 from luke_jax.errors import InputError
-from luke_jax.files import Path
+from luke_jax.files import Path, check_place
 from luke_jax.inference.batches import outputs, shapes_of
 from luke_jax.models.network import initial_params, on_backbone
 from luke_jax.models.system import Backbone, Running
@@ -235,3 +239,54 @@ def check_same(ours: Predicted, theirs: Predicted) -> None:
       f"{len(ours ^ theirs)} entities are predicted by one side only, {len(ours & theirs)} by both;"
       " expected equal predictions"
     )
+
+
+def main(
+  directory: Annotated[Path, Positional, arg(metavar="DIRECTORY")],
+  /,
+  *,
+  size: str = "luke-base",
+  dtype: Dtype = "float32",
+  documents: int = 4,
+  rounds: int = 3,
+  output: Path | None = None,
+) -> None:
+  """Times named entity recognition against the usual transformers loop.
+
+  A model with random parameters reads documents of 200 to 400 made-up words, sentence by sentence
+  with all spans up to 16 words, on both sides, which take turns. The usual loop is in float32, on a
+  GPU in the type of ours, and pads 8 sentences at a time, as they come. That both find the same
+  entities is checked first; in bfloat16 those that only one side finds are counted. Needs the extra
+  `parity`.
+
+      python -m benchmarks ner luke-base --documents 4
+
+  Args:
+    directory: Directory with a tokenizer, such as a model's.
+    size: A named size, such as luke-base.
+    dtype: Type of luke_jax's products.
+    documents: Number of documents.
+    rounds: Number of times each side runs.
+    output: File for the figures, as JSON.
+  """
+  if output:
+    check_place(output)
+  with stderr_console().status(f"timing {size}"):
+    result = run(directory, size, dtype, documents, rounds)
+  rates = result.sentences_per_second
+  counts = {"entities": result.entities, "different": result.different}
+  summary = {"ratio": result.timing.ratio, "sentences_per_second": rates, **counts}
+  print_figures(
+    result, summary, [_table(result)], f"{result.machine}; {result.versions}", output=output
+  )
+
+
+def _table(result: NerTimes) -> Table:
+  title = (
+    f"{result.size}, {result.dtype}, {result.documents} documents: {result.sentences} sentences,"
+    f" {result.words} words, {result.spans} spans; batches of {BATCH}"
+  )
+  table = Table("", "luke_jax", "transformers", "ratio", title=title)
+  rates = [f"{rate:.2f}" for rate in result.sentences_per_second.values()]
+  table.add_row("sentences a second", *rates, f"{result.timing.ratio:.2f}")
+  return table

@@ -5,14 +5,17 @@ import dataclasses
 import io
 import itertools
 import statistics
+import sys
 import tempfile
 import time
 from collections.abc import Callable
 
 import jax
+from rich.table import Table
 
+from benchmarks.figures import print_figures
 from luke_jax.errors import InputError
-from luke_jax.files import Path, cores_and_processor
+from luke_jax.files import Path, check_place, cores_and_processor
 from luke_jax.pipeline.batches import Data
 from luke_jax.systems.luke import SIZES
 from luke_jax.tasks.synthetic import SyntheticPretraining
@@ -105,3 +108,42 @@ def _bare_steps(chosen: Experiment) -> Callable[[], float]:
     return time.perf_counter() - start
 
   return seconds
+
+
+def main(*, steps: int = 1000, rounds: int = 3, output: Path | None = None) -> None:
+  """Times what a training run spends between its steps.
+
+  Trains a tiny model as `luke-jax train` does and takes the same compiled step bare, in turn. The
+  difference is the cost of batches, their placing, dispatch, logging and the progress line.
+
+      python -m benchmarks engine --steps 1000
+
+  Args:
+    steps: Number of steps in a round.
+    rounds: Number of times each side runs.
+    output: File for the figures, as JSON.
+  """
+  if output:
+    check_place(output)
+  print(f"timing {rounds} x {steps} steps in the loop and bare", file=sys.stderr)
+  result = run(steps, rounds)
+  summary = {"overhead_ms": result.overhead}
+  print_figures(
+    result,
+    summary,
+    [_table(result)],
+    f"{result.machine}; {result.device}; {result.versions}",
+    output=output,
+  )
+
+
+def _table(result: EngineTimes) -> Table:
+  table = Table("", "median", "least", "most", title=f"ms a step, {result.steps} steps a round")
+  for name, times in (
+    ("in the loop", result.loop),
+    ("of that, waiting for data", result.waiting),
+    ("bare", result.bare),
+  ):
+    table.add_row(name, *(f"{f(times):.2f}" for f in (statistics.median, min, max)))
+  table.add_row("between the steps", f"{result.overhead:.2f}", "", "")
+  return table

@@ -10,12 +10,15 @@ from typing import Any, Literal
 
 import jax
 import numpy as np
+from rich.table import Table
 
-from luke_jax.bench.roofline import Roofline, Speeds, needs, seconds, speeds
-from luke_jax.bench.sides import devices, share_gpu
-from luke_jax.bench.timing import Timing, alternate, one_core
+from benchmarks.figures import print_figures
+from benchmarks.roofline import WORK, Roofline, Speeds, needs, seconds, speeds
+from benchmarks.sides import devices, share_gpu
+from benchmarks.timing import Timing, alternate, one_core
+from luke_jax.cli.printing import stderr_console
 from luke_jax.errors import InputError
-from luke_jax.files import Path, cores_and_processor
+from luke_jax.files import Path, check_place, cores_and_processor
 from luke_jax.graph.triples import read_graph
 from luke_jax.models.transe import TransEConfig
 from luke_jax.pipeline.batches import Data, TrainingBatches
@@ -25,6 +28,7 @@ from luke_jax.training.mesh import make_mesh
 from luke_jax.training.optimizer import Optimizer
 from luke_jax.training.program import Program
 
+PARTS = {"step": "luke_jax, steps on rows in place", "host_rows": "luke_jax, rows alone"}
 # Triples a second that published runs come to, with where they ran.
 PUBLISHED = {
   "Fast-TransX, FB15k, width 50, 1 negative, 8 threads of an i7-6700K": 11.5e6,
@@ -196,3 +200,89 @@ def their_epoch(path: Path, width: int, negatives: int, norm: int) -> Callable[[
     loop.train(factory, num_epochs=1, batch_size=PYKEEN_BATCH, use_tqdm=False)
 
   return epoch
+
+
+def main(
+  *,
+  width: int = 100,
+  negatives: int = 32,
+  norm: Literal[1, 2] = 1,
+  rounds: int = 3,
+  output: Path | None = None,
+) -> None:
+  """Times the training of TransE on one core, in turn with PyKEEN where that is installed.
+
+  An epoch of a made-up graph of CoDEx-S's size, with the rows that the host makes. A triple has as
+  many negatives on both sides; here the triples of a chunk share them and known ones are left out.
+  A second table has what a step needs at least, at the speed that this core has for it, beside the
+  time that the step takes; where a GPU takes the steps, which a core still feeds, there is none.
+
+      python -m benchmarks graph --norm 2
+
+  Args:
+    width: Width of a vector.
+    negatives: Number of negatives of a triple.
+    norm: Norm of the distance.
+    rounds: Number of times each side runs.
+    output: File for the figures, as JSON.
+  """
+  if output:
+    check_place(output)
+  with stderr_console().status("timing epochs"):
+    result = run(width, negatives, norm, rounds)
+  report(result, output)
+
+
+def report(result: GraphTimes, output: Path | None) -> None:
+  """Prints the figures, and writes them to the output file."""
+  tables = [_table(result)]
+  if result.roofline:
+    tables.append(_roofline(result.roofline, result.norm))
+  theirs = result.rate("theirs")
+  rates = {"luke_jax": result.rate("ours")} | ({"pykeen": theirs} if theirs else {})
+  ratio = result.timing.ratio if theirs else None
+  shares = result.roofline.shares if result.roofline else None
+  summary = {"triples_per_second": rates, "ratio": ratio, "of_limit": shares}
+  print_figures(result, summary, tables, f"{result.machine}; one core used", output=output)
+
+
+def _table(result: GraphTimes) -> Table:
+  title = f"L{result.norm}, width {result.width}, {result.negatives} negatives"
+  table = Table("", "triples a second", title=title)
+  table.add_row("luke_jax", f"{result.rate('ours'):,.0f}")
+  if theirs := result.rate("theirs"):
+    table.add_row("PyKEEN", f"{theirs:,.0f}")
+  for part, times in result.parts.items():
+    table.add_row(PARTS[part], f"{BATCH / statistics.median(times):,.0f}")
+  for name, rate in PUBLISHED.items():
+    table.add_row(f"published: {name}", f"{rate:,.0f}")
+  return table
+
+
+def _roofline(line: Roofline, norm: int) -> Table:
+  table = Table("of one step", "at least", "this core", "ms", title="What bounds a step")
+  for column in table.columns[1:]:
+    column.justify = "right"
+  for part, name, unit in (
+    ("arithmetic", WORK[norm], ""),
+    ("row_bytes", "rows and moments, read and written", "B"),
+  ):
+    amount, speed = getattr(line.needs, part), statistics.median(getattr(line.speeds, part))
+    row = (_short(amount) + unit, _short(speed) + unit + "/s", f"{1e3 * line.least[part]:.2f}")
+    table.add_row(name, *row)
+  least, shares = 1e3 * sum(line.least.values()), line.shares
+  table.add_row("the limit", "", "", f"{least:.2f}", style="bold")
+  step, rows = (1e3 * statistics.median(x) for x in (line.step, line.host_rows))
+  table.add_row("the step", f"{shares['step']:.0%} of the limit", "", f"{step:.2f}")
+  share = f"{shares['step_and_host_rows']:.0%} of the limit"
+  table.add_row("rows made on the host", "", "", f"{rows:.2f}")
+  table.add_row("both", share, "", f"{step + rows:.2f}")
+  return table
+
+
+def _short(number: float) -> str:
+  """Returns a number in thousands, millions or billions, such as 1.6 G."""
+  for size, letter in ((1e9, "G"), (1e6, "M"), (1e3, "k")):
+    if number >= size:
+      return f"{number / size:.1f} {letter}"
+  return f"{number:.0f} "

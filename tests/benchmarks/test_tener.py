@@ -1,4 +1,4 @@
-"""What `luke-jax bench tener` times: the same network on both sides, on sentences like English."""
+"""What benchmarks/tener.py times: the same network on both sides, on sentences like English."""
 
 import json
 from importlib.util import find_spec
@@ -6,9 +6,9 @@ from importlib.util import find_spec
 import numpy as np
 import pytest
 
-from luke_jax.bench.ner import LONGEST
-from luke_jax.bench.tener import LABELS, OurTener, TheirTener, check_same, made_up
-from luke_jax.cli import main
+from benchmarks.__main__ import main
+from benchmarks.ner import LONGEST
+from benchmarks.tener import LABELS, OurTener, TheirTener, check_same, made_up
 from luke_jax.errors import InputError
 from luke_jax.models import keys
 from luke_jax.tasks.files import Faults
@@ -70,7 +70,7 @@ def test_different_networks_are_not_timed(sides):
 def test_a_run(tmp_path, capsys):
   options = ["--size", "tener-weibo", "--sentences", 8, "--batch", 4, "--rounds", 1]
   options += ["--output", tmp_path / "out.json"]
-  assert main(["bench", "tener", *map(str, options)]) == 0
+  assert main(["tener", *map(str, options)]) == 0
   summary = json.loads(capsys.readouterr().out.splitlines()[-1])
   figures = json.loads((tmp_path / "out.json").read_text())
   assert summary == {name: figures[name] for name in summary}
@@ -88,6 +88,6 @@ def test_a_run(tmp_path, capsys):
   ],
 )
 def test_what_cannot_be_timed(options, message, capsys):
-  assert main(["bench", "tener", *options]) == 2
+  assert main(["tener", *options]) == 2
   said = capsys.readouterr().err
   assert message in said and said.count("\n") == 1

@@ -1,4 +1,4 @@
-"""TENER in PyTorch, written from the paper's formulas: the other side of `luke-jax bench tener`.
+"""TENER in PyTorch, written from the paper's formulas: the other side of benchmarks/tener.py.
 
 Needs PyTorch. Tensors are padded to the longest sentence and the longest word of their batch.
 """

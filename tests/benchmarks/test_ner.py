@@ -1,4 +1,4 @@
-"""What `luke-jax bench ner` times, and on what."""
+"""What `python -m benchmarks ner` times, and on what."""
 
 import dataclasses
 import json
@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 from tiny import TEXTS, tiny_processor
 
-from luke_jax.bench.ner import (
+from benchmarks.__main__ import main
+from benchmarks.ner import (
   LABELS,
   LONGEST,
   PREDICTED,
@@ -20,7 +21,6 @@ from luke_jax.bench.ner import (
   random_model,
   spans_of,
 )
-from luke_jax.cli import main
 from luke_jax.errors import InputError
 
 NEEDS_TRANSFORMERS = pytest.mark.skipif(not find_spec("transformers"), reason="needs transformers")
@@ -85,7 +85,7 @@ def test_different_entities_are_not_timed():
 def test_a_run(dtype, tmp_path, capsys):
   options = ["--size", "tiny", "--dtype", dtype, "--documents", 1, "--rounds", 1]
   options += ["--output", tmp_path / "out.json"]
-  assert main(["bench", "ner", *map(str, [TEXTS / "byte_level", *options])]) == 0
+  assert main(["ner", *map(str, [TEXTS / "byte_level", *options])]) == 0
   summary = json.loads(capsys.readouterr().out.splitlines()[-1])
   figures = json.loads((tmp_path / "out.json").read_text())
   assert summary == {name: figures[name] for name in summary}
@@ -103,7 +103,7 @@ def test_what_cannot_be_timed(capsys):
     ([TEXTS / "byte_level", "--size", "huge"], "huge: unknown size; expected one of luke-base"),
     ([TEXTS], "no tokenizer; expected vocab.json"),
   ):
-    assert main(["bench", "ner", *map(str, arguments)]) == 2
+    assert main(["ner", *map(str, arguments)]) == 2
     said = capsys.readouterr().err
     assert message in said
     assert said.count("\n") == 1

@@ -1,4 +1,4 @@
-"""What `luke-jax bench step` times, and what it makes of that."""
+"""What `python -m benchmarks step` times, and what it makes of that."""
 
 import dataclasses
 import json
@@ -6,10 +6,10 @@ import json
 import jax
 import pytest
 
-from luke_jax.bench import sides
-from luke_jax.bench import step as bench_step
-from luke_jax.bench.step import StepTimes
-from luke_jax.cli import main
+from benchmarks import sides
+from benchmarks import step as bench_step
+from benchmarks.__main__ import main
+from benchmarks.step import StepTimes
 from luke_jax.files import Path
 from luke_jax.plan.flops import flops_of
 from luke_jax.training.experiment import load_experiment
@@ -57,7 +57,7 @@ def test_a_run(tmp_path, capsys, monkeypatch):
   monkeypatch.setattr(sides, "PRODUCT", {"cpu": 64})
   out = tmp_path / "out.json"
   changes = [part for name, value in SMALL.items() for part in ("--set", f"{name}={value}")]
-  assert main(["bench", "step", FILE, *changes, "--steps", "1", "--output", str(out)]) == 0
+  assert main(["step", FILE, *changes, "--steps", "1", "--output", str(out)]) == 0
   figures, line = json.loads(out.read_text()), json.loads(capsys.readouterr().out.splitlines()[-1])
   assert figures["sequences"] == 8 and figures["tokens"] == 8 * (16 + 4)
   assert len(figures["step"]) == len(figures["product"]) == 3
@@ -67,6 +67,6 @@ def test_a_run(tmp_path, capsys, monkeypatch):
 
 @pytest.mark.parametrize("option", ["steps", "rounds"])
 def test_what_cannot_be_timed(option, capsys):
-  assert main(["bench", "step", FILE, f"--{option}", "0"]) == 2
+  assert main(["step", FILE, f"--{option}", "0"]) == 2
   said = capsys.readouterr().err.splitlines()
   assert said[-1] == f"luke-jax: {option}: 0; expected 1 or more"

@@ -4,13 +4,17 @@ import dataclasses
 import random
 import tempfile
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
+from rich.table import Table
+from tyro.conf import Positional, arg
 
-from luke_jax.bench.timing import Timing, alternate, imported, one_core
+from benchmarks.figures import print_figures
+from benchmarks.timing import Timing, alternate, imported, one_core
+from luke_jax.cli.printing import stderr_console
 from luke_jax.errors import InputError
-from luke_jax.files import Path, cores_and_processor, read_text
+from luke_jax.files import Path, check_place, cores_and_processor, read_text
 from luke_jax.text import Processor, Tokenizer, load_tokenizer, save_processor
 from luke_jax.text.byte_level import ByteLevelTokenizer
 from luke_jax.text.entity_vocab import SPECIAL_ENTITIES
@@ -119,3 +123,43 @@ def check_same(ours: dict[str, np.ndarray], theirs: dict[str, np.ndarray]) -> No
   for name, array in ours.items():
     if name not in theirs or not np.array_equal(array, theirs[name]):
       raise InputError(f"{name}: differs from the array of transformers; expected equal inputs")
+
+
+def main(
+  directory: Annotated[Path, Positional, arg(metavar="DIRECTORY")],
+  /,
+  *,
+  texts: Path | None = None,
+  rounds: int = 5,
+  output: Path | None = None,
+) -> None:
+  """Times the step from texts to inputs against transformers' LUKE tokenizer.
+
+  Same vocabulary, texts and entity spans on both sides, which take turns on one core; that their
+  inputs are equal is checked first. The tokenizer of transformers 4 is the slow one, in Python.
+
+      python -m benchmarks text luke-base --texts paragraphs.txt
+
+  Args:
+    directory: Directory with a tokenizer of RoBERTa's kind, such as a model's.
+    texts: Text file, one text a line; without it, texts are made up of the vocabulary's words.
+    rounds: Number of times each side runs.
+    output: File for the figures, as JSON.
+  """
+  if output:
+    check_place(output)
+  read = read_texts(texts) if texts else None
+  with stderr_console().status(f"timing {directory}"):
+    result = run(directory, read, rounds)
+  summary = {"ratio": result.timing.ratio, "texts_per_second": result.texts_per_second}
+  print_figures(
+    result, summary, [_table(result)], f"{result.machine}; {result.versions}", output=output
+  )
+
+
+def _table(result: TextTimes) -> Table:
+  title = f"{result.texts} texts of {result.characters:.0f} characters, {SPANS} spans each"
+  table = Table("", "luke_jax", "transformers", "ratio", title=title)
+  rates = [f"{rate:,.0f}" for rate in result.texts_per_second.values()]
+  table.add_row("texts a second", *rates, f"{result.timing.ratio:.2f}")
+  return table
