@@ -107,28 +107,21 @@ SECTIONS = {
     "graph neighbours": ("graph:graph_neighbours", "Prints the entities nearest to one."),
   },
   "Experiments": {
-    "experiment check": (
-      "experiment:experiment_check",
-      "Checks whether a row of the paper's tables can reach its number.",
-    ),
     "experiment run": (
       "experiment:experiment_run",
       "Runs an experiment with several seeds, and scores each.",
-    ),
-    "experiment table": (
-      "experiment:experiment_table",
-      "Makes the paper's tables from experiments' results.",
-    ),
-    "experiment compare": (
-      "experiment:experiment_compare",
-      "Compares experiments, in pairs of a seed.",
     ),
     "plan": ("plan", "Predicts what an experiment costs on TPUs."),
   },
 }
 COMMANDS = {name: what for commands in SECTIONS.values() for name, what in commands.items()}
 # Former commands, and what does the same in a checkout of the repository; a line says so until 0.3.
-MOVED = {"bench": "python -m benchmarks"}
+MOVED = {
+  "bench": "python -m benchmarks",
+  "experiment check": "python -m experiments.results.check",
+  "experiment compare": "python -m experiments.results.compare",
+  "experiment table": "python -m experiments.results.table",
+}
 
 BEGIN = """\
 Begin here:
@@ -144,7 +137,6 @@ Status 0: done. 1: done, and the answer is no. 2: something given is wrong; one 
 # Groups that the first screen has one row for; few people need them.
 GROUPS = {
   "graph": "Vectors of a graph's entities:",
-  "experiment": "Rows of the papers' tables:",
 }
 _SIMILAR = 0.6  # likeness from which a command is suggested
 
@@ -214,11 +206,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
   return ended(lambda: _run(given))
 
 
-def script(run: Callable[..., int | None], prog: str, arguments: Sequence[str]) -> int:
-  """Runs a function as a program beside the package, such as `python -m benchmarks encoder`."""
+def script(
+  run: Callable[..., int | None], prog: str, arguments: Sequence[str] | None = None
+) -> int:
+  """Runs a function as a program beside the package, such as `python -m experiments.results.table`.
+
+  The arguments are those of the process unless some are given.
+  """
   from luke_jax.cli.arguments import bound
 
-  return ended(lambda: bound(run, prog, arguments)())
+  given = sys.argv[1:] if arguments is None else arguments
+  return ended(lambda: bound(run, prog, given)())
 
 
 def ended(call: Callable[[], int | None]) -> int:

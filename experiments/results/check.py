@@ -1,23 +1,36 @@
-"""Compares an experiment with the authors' run, to see whether it can reach the paper's number.
+"""Whether a row can reach the paper's number: `python -m experiments.results.check EXPERIMENT`.
 
 The facts are those of the paper's appendix A and of the authors' code.
 """
 
 import json
 import math
+import sys
 from collections.abc import Iterator, Mapping
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
+from rich.table import Table
+from rich.text import Text
+from tyro.conf import Positional, UseAppendAction, arg
+
+from luke_jax.cli import script
+from luke_jax.cli.printing import stderr_console
 from luke_jax.convert.sources import read_backbone
 from luke_jax.errors import InputError
 from luke_jax.files import Path
+from luke_jax.plan.chips import GIB, parse_topology
+from luke_jax.plan.compiling import OutOfMemory
+from luke_jax.runs.planned import PlannedStep
+from luke_jax.runs.recipes import read_experiment
 from luke_jax.tasks.datasets import is_split
 from luke_jax.tasks.files import Faults
 from luke_jax.tasks.fine_tuning import FineTunedTask
 from luke_jax.tasks.ner.documents import NamesExample as Document
 from luke_jax.tasks.qa.task import QuestionAnswering
+from luke_jax.terminal import Console
 from luke_jax.training import export
 from luke_jax.training.experiment import Experiment, total_steps
+from luke_jax.training.metrics import summary_line
 
 
 class PaperRun(NamedTuple):
@@ -42,6 +55,8 @@ RUNS = {
   "cloze": PaperRun({"train": 100730, "dev": 10000}, "questions", 1e-5, 32, 2, 4, "exact_match"),
   "qa": PaperRun({"train": 87599, "dev": 10570}, "questions", 1.5e-5, 48, 2, 14, None),
 }
+COUNTED = {"equal": True, "deviating": False, "not_checked": None}
+MARKS = {True: ("yes", "green"), False: ("NO", "bold red"), None: ("?", "yellow")}
 ONE_ROW_EACH = ("typing", "relations")  # an example; elsewhere it may have several
 
 
@@ -150,3 +165,55 @@ def _readable(experiment: Experiment) -> bool:
   task = experiment.task
   mentions = task.mentions if isinstance(task, QuestionAnswering) else ""
   return Path(task.text_directory or "").is_dir() and (not mentions or Path(mentions).is_dir())
+
+
+def main(
+  experiment: Annotated[Path, Positional, arg(metavar="EXPERIMENT")],
+  /,
+  *,
+  topology: str | None = None,
+  set: UseAppendAction[tuple[str, ...]] = (),
+) -> int:
+  """Checks whether a row of the paper's tables can reach its number, before anything is trained.
+
+  Compares data, pretrained model, settings and number of steps with those of the paper. With
+  --topology also compiles the training step, which shows whether it fits. A question mark is on
+  what no file says. The last line printed is a summary in JSON, and the status is 1 if something
+  deviates.
+
+      python -m experiments.results.check experiments/typing/luke_large.py
+
+  Args:
+    experiment: Python file with a function `config()` that returns an Experiment.
+    topology: Kind of chip and shape of the slice that it would train on, such as v5e:2x2.
+    set: A field by its dotted name and its value, as often as needed.
+  """
+  rows = list(checks(read_experiment(experiment, set)))
+  if topology is not None:
+    # The number of steps, for which the planner would read the data, does not matter here.
+    changes = (*set, "run.epochs=null", "run.steps=1")
+    rows.append(_memory(PlannedStep(experiment, changes, parse_topology(topology))))
+  table = Table()
+  for name in ("what", "the paper's run", "this one", "equal"):
+    table.add_column(name, overflow="fold")
+  for row in rows:
+    table.add_row(row.what, Text(row.expected), Text(row.found), Text(*MARKS[row.right]))
+  Console().print(table)
+  counts = {name: sum(row.right is right for row in rows) for name, right in COUNTED.items()}
+  print(summary_line(counts))
+  return int(counts["deviating"] > 0)
+
+
+def _memory(step: PlannedStep) -> Check:
+  available = f"{step.topology.chip.hbm_bytes / GIB:.1f} GiB of a chip"
+  with stderr_console().status(f"compiling for {step.topology}"):
+    compiled = step.compiled()
+  if isinstance(compiled, OutOfMemory):
+    needed = f"{compiled.needed / GIB:.1f} GiB"
+    return Check(f"memory on {step.topology}", f"at most {available}", needed, False)
+  needed = f"{compiled.memory.total / GIB:.1f} GiB"
+  return Check(f"memory on {step.topology}", f"at most {available}", needed, True)
+
+
+if __name__ == "__main__":
+  sys.exit(script(main, "python -m experiments.results.check"))
