@@ -4,7 +4,7 @@ So are `mluke-base`, `luke-large-finetuned-conll-2003` and models of the other s
 tiny and of random numbers.
 Blocks marked python run, or are written to the file that the mark names, which later ones may
 import, as where Python is started in the folder of the file; of blocks marked bash our
-own commands and the modules of experiments run, trainings for a few steps, but for what compiles
+own commands and programs beside the package run, trainings for a few steps, but for what compiles
 for TPUs, which is only read.
 Blocks marked sh need other machines.
 """
@@ -61,7 +61,7 @@ EXAMPLES = 96  # of each file of the sample tasks: enough for each label
 TRAINS = re.compile(
   r"^luke-jax (train|graph train|experiment run) |luke_jax\.(train|fine_tune)\(", re.M
 )
-OF_EXPERIMENTS = re.compile(r"python -m experiments\.")
+BESIDE = re.compile(r"python -m (experiments|data\.(ernie|wiki)_\w+)\.")  # programs
 # `luke_jax/nn/attention.py::Attention`: a file or folder of the repository, and a name in it.
 PLACE = re.compile(r"`((?:luke_jax|tests|experiments|data)/[\w./-]*)(?:::(\w+))?`")
 LINK = re.compile(r"\]\(([^)#:]*)(?:#([^)]+))?\)")  # to a file, and a heading in it
@@ -148,7 +148,7 @@ def save_language_model(name, system, tokenizer):
 def run_commands(code):
   lines = code.replace("\\\n", " ").splitlines()
   commands = [shlex.split(line, comments=True) for line in lines]
-  ours = [x for x in commands if x[:1] == ["luke-jax"] or OF_EXPERIMENTS.match(" ".join(x))]
+  ours = [x for x in commands if x[:1] == ["luke-jax"] or BESIDE.match(" ".join(x))]
   for words in ours:
     run_command(*words)
   return len(ours)

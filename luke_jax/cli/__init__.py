@@ -52,10 +52,6 @@ SECTIONS = {
     "score": ("evaluate:score", "Scores any system's predictions by a task's official metric."),
     "calibrate": ("calibrate", "Fits a model's scores to be shares of right answers."),
     "data check": ("data:data_check", "Checks a file of examples, and reports every fault."),
-    "data units": (
-      "data:data_units",
-      "Cuts texts into phrases and entities, to pretrain an ERNIE.",
-    ),
     "data build": ("data:data_build", "Makes a dataset from a benchmark's original files."),
   },
   "Models": {
@@ -74,8 +70,7 @@ SECTIONS = {
       "Makes what a linker knows of a wiki's pages, and examples.",
     ),
     "entities own": ("linking:entities_own", "Adds entities of your own to a linker's knowledge."),
-    "predict-masks": ("probe:show_masks", "Shows a pretrained model's predictions for masks."),
-    "probe": ("probe:probe", "Scores what a pretrained model knows, by questions about facts."),
+    "predict-masks": ("masks", "Shows a pretrained model's predictions for masks."),
   },
   "Wikipedia": {
     "wiki build": ("wiki:wiki_build", "Makes pretraining records from a Wikipedia dump."),
@@ -84,27 +79,17 @@ SECTIONS = {
       "Shows pretraining records as text with their entities marked.",
     ),
     "wiki join": ("wiki:wiki_join", "Joins several languages' pages to one entity vocabulary."),
-    "wiki pairs": (
-      "wiki_export:wiki_pairs",
-      "Makes pairs of sentences with entities, to pretrain an ERNIE.",
-    ),
     "wiki mentions": ("wiki:wiki_mentions", "Makes the table of names and the pages they link to."),
     "wiki export": (
-      "wiki_export:wiki_export",
+      "wiki_export",
       "Writes a build's pages, sentences and links as tables.",
     ),
-    "wiki types": (
-      "wiki_export:wiki_types",
-      "Makes sentences with typed names, to learn any label from.",
-    ),
-    "wiki facts": ("probe:facts", "Makes facts of Wikidata to ask a pretrained model about."),
     "wiki annotate": ("wiki_annotate", "Finds the names of pages in a text."),
   },
   "Graphs": {
     "graph train": ("graph:graph_train", "Trains vectors of a graph's entities and relations."),
     "graph evaluate": ("graph:graph_evaluate", "Ranks true triples among all others, by vectors."),
     "graph align": ("graph_align", "Puts entities beside the words of texts, for an ERNIE."),
-    "graph neighbours": ("graph:graph_neighbours", "Prints the entities nearest to one."),
   },
   "Experiments": {
     "experiment run": (
@@ -121,6 +106,12 @@ MOVED = {
   "experiment check": "python -m experiments.results.check",
   "experiment compare": "python -m experiments.results.compare",
   "experiment table": "python -m experiments.results.table",
+  "data units": "python -m data.ernie_baidu.units",
+  "graph neighbours": "python -m experiments.neighbours",
+  "probe": "python -m experiments.mluke.probe",
+  "wiki facts": "python -m experiments.mluke.facts",
+  "wiki pairs": "python -m data.ernie_thu.pairs",
+  "wiki types": "python -m data.wiki_types.make",
 }
 
 BEGIN = """\
@@ -213,10 +204,8 @@ def script(
 
   The arguments are those of the process unless some are given.
   """
-  from luke_jax.cli.arguments import bound
-
   given = sys.argv[1:] if arguments is None else arguments
-  return ended(lambda: bound(run, prog, given)())
+  return ended(lambda: _called(run, prog, given))
 
 
 def ended(call: Callable[[], int | None]) -> int:
@@ -255,11 +244,7 @@ def _run(arguments: list[str]) -> int | None:
   for name in COMMANDS:
     words = name.split()
     if arguments[: len(words)] == words:
-      from luke_jax.cli.arguments import bound
-      from luke_jax.pipeline.reads import clear_caches
-
-      clear_caches()
-      return bound(command(name), f"luke-jax {name}", arguments[len(words) :])()
+      return _called(command(name), f"luke-jax {name}", arguments[len(words) :])
   for name, place in MOVED.items():
     if arguments[: len(name.split())] == name.split():
       now = shlex.join([*place.split(), *arguments[len(name.split()) :]])
@@ -273,6 +258,14 @@ def _run(arguments: list[str]) -> int | None:
   expected = f"one of {', '.join(group)}" if group else "one of luke-jax --help"
   typed = " ".join(arguments[:2]) if group else arguments[0]
   raise InputError(f"{typed!r}: no such command; expected {expected}{hint}")
+
+
+def _called(run: Callable[..., int | None], prog: str, arguments: Sequence[str]) -> int | None:
+  from luke_jax.cli.arguments import bound
+  from luke_jax.pipeline.reads import clear_caches
+
+  clear_caches()
+  return bound(run, prog, arguments)()
 
 
 def _show_warning(message, category, filename, lineno, file=None, line=None) -> None:

@@ -6,7 +6,6 @@ import pytest
 
 import benchmarks
 from benchmarks.__main__ import BENCHMARKS, main
-from luke_jax.cli import main as luke_jax
 
 
 def test_the_list_names_every_benchmark(capsys):
@@ -37,9 +36,3 @@ def test_a_fault_is_one_line(line, said, capsys):
   assert main(line.split()) == 2
   printed = capsys.readouterr().err
   assert printed.startswith(f"luke-jax: {said}") and printed.count("\n") == 1
-
-
-def test_the_former_command_says_where_they_are(capsys):
-  assert luke_jax(["bench", "step", "a b.py", "--steps", "3"]) == 2
-  said = "in a checkout of the repository: python -m benchmarks step 'a b.py' --steps 3\n"
-  assert capsys.readouterr().err.endswith(said)

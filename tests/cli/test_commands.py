@@ -7,6 +7,7 @@ import shlex
 import subprocess
 import sys
 import time
+from importlib.util import find_spec
 from pathlib import Path
 
 import jax
@@ -15,7 +16,7 @@ import pytest
 from tiny import tiny_model
 
 import luke_jax
-from luke_jax.cli import COMMANDS, GROUPS, main
+from luke_jax.cli import COMMANDS, GROUPS, MOVED, main
 from luke_jax.cli import command as command_function
 from luke_jax.cli.arguments import bound
 from luke_jax.files import program_folder
@@ -108,6 +109,15 @@ def test_a_mistyped_command_names_the_nearest(given, meant, capsys):
   assert main(given.split()) == 2
   said = capsys.readouterr().err
   assert said.endswith(f", perhaps {meant!r}\n") and said.count("\n") == 1
+
+
+@pytest.mark.parametrize("name", MOVED)
+def test_a_command_that_has_moved_says_where(name, capsys):
+  assert main([*name.split(), "a b.py", "--steps", "3"]) == 2
+  place = MOVED[name]
+  said = f"in a checkout of the repository: {place} 'a b.py' --steps 3\n"
+  assert capsys.readouterr().err == f"luke-jax: {name}: moved out of the package; {said}"
+  assert find_spec(place.removeprefix("python -m "))
 
 
 def test_a_command_like_no_other_is_not_guessed(capsys):

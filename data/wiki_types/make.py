@@ -1,4 +1,4 @@
-"""Texts with typed names to learn labels from, out of the tables of a wiki."""
+"""Texts with typed names to learn labels from: `python -m data.wiki_types.make TABLES`."""
 
 import collections
 import hashlib
@@ -7,14 +7,18 @@ import itertools
 import json
 import sys
 from collections.abc import Iterable, Iterator
-from typing import Any
+from typing import Annotated, Any
 
+from tyro.conf import Positional, arg
+
+from data.wiki_types.names import Found, Namer
+from data.wiki_types.page_types import PageTypes
+from luke_jax.cli import script
 from luke_jax.errors import InputError
 from luke_jax.files import Path, whole
+from luke_jax.training.metrics import summary_line
 from luke_jax.wiki.export.read import read_pages, read_sentences
 from luke_jax.wiki.export.tables import ExportedSentence
-from luke_jax.wiki.typed.names import Found, Namer
-from luke_jax.wiki.typed.types import PageTypes
 
 HELD_OUT = 50  # one page in so many, by its title, is dev
 DEV = 1500  # sentences of dev at most
@@ -134,3 +138,34 @@ def _example(sentence: ExportedSentence, found: Found) -> dict[str, Any]:
 def _place(text: str) -> float:
   """Returns a number from 0 to 1 by the hash of a text."""
   return int.from_bytes(hashlib.sha256(text.encode()).digest()[:8], "little") / 2**64
+
+
+def main(
+  tables: Annotated[Path, Positional, arg(metavar="TABLES")],
+  /,
+  *,
+  output: Path,
+  examples: int = 150_000,
+) -> None:
+  """Makes sentences with typed names out of a wiki's tables, to learn labels from.
+
+  Types are what pages say that they are, and English words in and around names: Labour Party, the
+  guitarist Jimi Hendrix, countries such as Chad, instruments such as flutes. Of other names nobody
+  knows the type. The pages of dev are others than those of train.
+
+      python -m data.wiki_types.make tables --output typed
+      luke-jax train labels --train typed/train.jsonl --dev typed/dev.jsonl --model english \\
+        --output runs/labels
+
+  Args:
+    tables: Folder that `luke-jax wiki export` made, of English pages.
+    output: Folder for train.jsonl and dev.jsonl.
+    examples: Sentences to train on at most, a random part of all.
+  """
+  if examples < 1:
+    raise InputError(f"--examples: {examples}; expected a whole number from 1")
+  print(summary_line({**write_typed(tables, output, examples=examples), "output": str(output)}))
+
+
+if __name__ == "__main__":
+  sys.exit(script(main, "python -m data.wiki_types.make"))

@@ -8,12 +8,14 @@ import numpy as np
 import pytest
 from small_wikis import TOKENIZER, build_wiki, write_wikidata
 
-from luke_jax.cli import main
+from data.ernie_baidu import units
+from data.ernie_thu import pairs
+from data.ernie_thu.linked_documents import LinkedDocuments
+from luke_jax.cli import main, script
 from luke_jax.pipeline.instances import StoredInstances
 from luke_jax.systems.ernie_baidu.unit_files import read_units
 from luke_jax.text import load_tokenizer
 from luke_jax.wiki.mentions.linker import MentionLinker
-from luke_jax.wiki.stages.linked_documents import LinkedDocuments
 
 # Towns link to each other, one of them by a redirect, and one to a page without an item.
 PAGES = {
@@ -69,12 +71,13 @@ def test_a_linker_of_the_wikis_own_links(place):
 
 def command(place, *more, output="pairs.bin"):
   fixed = ["--vectors", str(place / "kg"), "--tokenizer", str(TOKENIZER)]
-  return ["wiki", "pairs", *fixed, "--output", str(place / output), *more]
+  return [*fixed, "--output", str(place / output), *more]
 
 
 def test_the_command(place, capsys):
   options = ["--titles", str(place / "titles.tsv"), "--least-entities", "1", "--words", "64"]
-  assert main([*command(place, str(place / "wiki")), *options]) == 0
+  arguments = [*command(place, str(place / "wiki")), *options]
+  assert script(pairs.main, "pairs", arguments) == 0
   result = json.loads(capsys.readouterr().out.splitlines()[-1])
   assert (result["links"], result["links with a vector"]) == (7, 5)
   stored = StoredInstances(str(place / "pairs.bin"))
@@ -91,7 +94,8 @@ def test_own_texts_become_pairs(place, capsys, form):
     lines = list(map(json.dumps, lines))
   (place / form).write_text("\n".join(lines) + "\n")
   options = ["--least-entities", "1", "--words", "64"]
-  assert main([*command(place, str(place / form), output=f"{form}.bin"), *options]) == 0
+  arguments = [*command(place, str(place / form), output=f"{form}.bin"), *options]
+  assert script(pairs.main, "pairs", arguments) == 0
   result = json.loads(capsys.readouterr().out.splitlines()[-1])
   assert (result["links"], result["links with a vector"]) == (4, 3)
   stored = StoredInstances(str(place / f"{form}.bin"))
@@ -113,7 +117,7 @@ def test_own_texts_become_pairs(place, capsys, form):
 )
 def test_faults_are_a_line(place, capsys, more, output, message):
   places = [x if x.startswith("--") else str(place / x) for x in more]
-  assert main(command(place, *places, output=output)) == 2
+  assert script(pairs.main, "pairs", command(place, *places, output=output)) == 2
   error = capsys.readouterr().err
   assert message in error
   assert error.count("\n") == 1
@@ -134,19 +138,19 @@ def test_links_are_units_of_an_ernie(place, tmp_path, capsys, monkeypatch):
   (tmp_path / "vocab.txt").write_text("\n".join(pieces))
   monkeypatch.setenv("LUKE_JAX_CACHE", str(tmp_path / "cache"))
   made = str(tmp_path / "units.gz")
-  command = ["data", "units", str(place / "wiki"), "--output", made]
-  assert main([*command, "--tokenizer", str(tmp_path)]) == 0
+  command = [str(place / "wiki"), "--output", made]
+  assert script(units.main, "units", [*command, "--tokenizer", str(tmp_path)]) == 0
   file, tokenizer = read_units(made, 2), load_tokenizer(tmp_path)
   assert json.loads(capsys.readouterr().out)["instances"] == len(file) > 1
-  units: list = [set(), set()]
+  of_levels: list = [set(), set()]
   for index in range(len(file)):
     instance = file.instance(index, 0)
-    for found, labels in zip(units, instance.units, strict=True):
+    for found, labels in zip(of_levels, instance.units, strict=True):
       starts = [*np.flatnonzero(labels != 1).tolist(), len(labels)]
       parts = [instance.input_ids[a:b] for a, b in itertools.pairwise(starts) if b - a > 1]
       found |= {tokenizer.decode(part.tolist()) for part in parts}
-  phrases, entities = units
+  phrases, entities = of_levels
   assert entities == {"old corde", "the berk", "alton", "berk", "nowhere"}
   assert phrases >= {"old", "corde", "town.", "lies", "rival"}
-  assert main([*command, "--tokenizer", str(TOKENIZER)]) == 2
+  assert script(units.main, "units", [*command, "--tokenizer", str(TOKENIZER)]) == 2
   assert "pieces with spaces in them; expected a vocab.txt" in capsys.readouterr().err

@@ -1,16 +1,20 @@
-"""Pages of a build as documents: their sentences as word pieces, with the entities of the links."""
+"""Pages of a build, and texts with links, as documents: word pieces with their entities beside."""
 
 import dataclasses
 import itertools
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import numpy as np
 
+from data.ernie_thu.sentence_pairs import Document, Pieces, first_pieces
 from luke_jax.errors import InputError
 from luke_jax.files import Path, read_json
-from luke_jax.pipeline.sentence_pairs import Document, Pieces, first_pieces
+from luke_jax.pipeline.instances import NONE
+from luke_jax.tasks.linked_texts import LinkedText
 from luke_jax.text import Tokenizer
-from luke_jax.wiki.read.wikidata import KINDS, check_name, read_items
+from luke_jax.text.alignment import AlignedEntity, Alignment, align
+from luke_jax.text.sentences import split_sentences
+from luke_jax.wiki.read.wikidata import read_names
 from luke_jax.wiki.stages.linked_sentences import Sentence, split_paragraph
 from luke_jax.wiki.stages.page_stage import shards_of
 from luke_jax.wiki.stages.segment_encoder import WIDTH, SegmentEncoder
@@ -81,24 +85,44 @@ class LinkedDocuments:
     return document
 
 
-def read_names(path: Path, site: str) -> Iterable[tuple[str, str]]:
-  """Yields titles with the names of their entities: lines of `title<TAB>Q42`, or Wikidata's dump.
+@dataclasses.dataclass
+class TextDocuments:
+  """Linked texts as documents: their sentences as word pieces with numbered entities beside them.
 
-  `site` is the wiki whose titles a dump is asked for, such as enwiki.
+  `links` and `known` count the links, and those to entities with a number.
   """
-  if path.name.endswith(KINDS):
-    check_name(path)
-    with path.open("rb") as file:
-      for item in read_items(file, path):
-        if title := item.sitelinks.get(site):
-          yield title, item.id
-    return
-  try:
-    with path.open(encoding="utf-8") as lines:
-      for number, line in enumerate(lines, start=1):
-        title, tab, name = line.rstrip("\n").rpartition("\t")
-        if not tab or not title or not name.strip():
-          raise InputError(f"{path}: line {number}: {line!r:.60}; expected a title, a tab, a Qid")
-        yield title, name.strip()
-  except (OSError, UnicodeDecodeError) as fault:
-    raise InputError(f"{path}: {fault}; expected titles with their Qids") from None
+
+  texts: Iterable[LinkedText]
+  tokenizer: Tokenizer
+  numbers: Mapping[str, int]  # of the entities
+  how: Alignment = "first"
+  language: str = "en"  # whose sentences the texts are split into
+  links: int = 0
+  known: int = 0
+
+  def __iter__(self) -> Iterator[Document]:
+    begins = self.tokenizer.word_starts()
+    if begins is None:
+      raise InputError("tokenizer: its pieces do not show where words begin; expected one of words")
+    for text, links in self.texts:
+      with_rows = [link for link in links if link.entity in self.numbers]
+      self.links, self.known = self.links + len(links), self.known + len(with_rows)
+      yield self._document(text, with_rows, begins)
+    if not self.known:
+      expected = "some, such as [Jim Henson](Q191037)"
+      raise InputError(f"{self.links} links, none to an entity with a vector; expected {expected}")
+
+  def _document(self, text: str, links: Sequence[AlignedEntity], begins: np.ndarray) -> Document:
+    sentences = split_sentences(text, self.language)
+    starts = itertools.accumulate(map(len, sentences), initial=0)
+    pieces = self.tokenizer.encode(sentences, offsets=True)
+    document = []
+    for start, piece_ids in zip(starts, pieces, strict=False):
+      ids = np.array(piece_ids.ids, np.int32)
+      spans = [(link.start - start, link.end - start) for link in links]
+      slots = align(piece_ids.offsets or (), begins[ids], spans, self.how)
+      # A slot without a link is -1, which picks the last number.
+      numbers = np.array([*(self.numbers[link.entity] for link in links), NONE], np.int32)
+      if len(ids):
+        document.append(Pieces(ids, numbers[slots]))
+    return document

@@ -1,4 +1,4 @@
-"""Objects of facts ranked by a pretrained model, by the words of a cloze question.
+"""Objects of facts ranked by a model: `python -m experiments.mluke.probe MODEL FACTS`.
 
 The rules are those of mLAMA's evaluation in the code of LUKE's authors. All objects of a relation
 are candidates; for every number of pieces that one of them has, the question is read once, with so
@@ -7,24 +7,32 @@ many masks. A candidate's score is the mean log probability of its pieces.
 
 import dataclasses
 import functools
+import sys
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, Literal, NamedTuple
+from typing import Annotated, Any, Literal, NamedTuple
 
 import jax
 import jax.numpy as jnp
 import numpy as np
+from rich.table import Table
+from tyro.conf import Positional, arg
 
+from experiments.mluke.facts import Fact, RelationTemplate, read_relations
+from luke_jax.cli import script
+from luke_jax.cli.masks import masked_model
 from luke_jax.convert.parts import ModelParts
 from luke_jax.errors import InputError
+from luke_jax.files import Path
 from luke_jax.inference.settings import any_processor
 from luke_jax.models.config_files import check_finite
 from luke_jax.models.network import Network
-from luke_jax.tasks.facts import Fact, RelationTemplate
+from luke_jax.terminal import Console
 from luke_jax.text import Processor, Row
 from luke_jax.text.parts import Part, RowEntity, TextWithEntities, moved, tokenized
 from luke_jax.text.rows import UNKNOWN, enclosed
 from luke_jax.text.tokenizer import MASK
+from luke_jax.training.metrics import summary_line
 
 Inputs = Literal["none", "mask", "title"]
 FIRST = (1, 5, 10, 100)
@@ -230,3 +238,57 @@ def _ranks(values: np.ndarray, right: np.ndarray) -> np.ndarray:
 
 def _power(number: int) -> int:
   return 1 << (number - 1).bit_length()
+
+
+def main(
+  directory: Annotated[Path, Positional, arg(metavar="DIRECTORY")],
+  folder: Annotated[Path, Positional, arg(metavar="FOLDER")],
+  /,
+  *,
+  entities: Inputs = "none",
+  language: str | None = None,
+) -> None:
+  """Scores what a pretrained model knows, by cloze questions about facts.
+
+  FOLDER has templates.jsonl and a file of facts for each relation, as mLAMA has them for a
+  language and `python -m experiments.mluke.facts` makes them. All objects of a relation are ranked,
+  by the mean log probability of their pieces. The last line is the scores over all facts in JSON,
+  with the means over relations (macro).
+
+      python -m experiments.mluke.probe mluke-base facts/de
+
+  Args:
+    directory: Directory of a pretrained model.
+    folder: Folder of facts in one language.
+    entities: Whether the subject is an entity too: as [MASK], or that of its title. Then the object
+      is one, and the scores of entities rank the objects as well.
+    language: Language of the titles, for a model that knows entities in several.
+  """
+  model, relations = masked_model(directory), read_relations(folder)
+  table = Table()
+  for name in ("relation", "template", "facts", "hits@1", "mrr"):
+    table.add_column(name)
+  by_words, by_entities = [], []
+  for relation in relations:
+    words, of_entities = scores(model, relation, entities=entities, language=language).ranks
+    by_words.append(words)
+    by_entities += [of_entities] if of_entities.any() else []
+    figures = (f"{hits(words)[name]:.3f}" for name in ("hits@1", "mrr"))
+    table.add_row(relation.name, relation.template, f"{len(words):,}", *figures)
+  Console().print(table)
+  summary = _figures(by_words)
+  if entities != "none":
+    summary |= {f"entity_{name}": x for name, x in _figures(by_entities).items()}
+  print(summary_line(summary))
+
+
+def _figures(of_relations: list[np.ndarray]) -> dict[str, float]:
+  """Returns scores over all facts that have a rank, and their means over relations."""
+  every = np.concatenate([*of_relations, np.zeros(0)])
+  single = [hits(x) for x in of_relations] or [hits(every)]
+  macro = {f"macro_{name}": float(np.mean([x[name] for x in single])) for name in single[0]}
+  return {**hits(every), **macro, "facts": int((every > 0).sum()), "relations": len(of_relations)}
+
+
+if __name__ == "__main__":
+  sys.exit(script(main, "python -m experiments.mluke.probe"))

@@ -4,10 +4,10 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
+from data.wiki_types.kinds import NAMES, kinds_of, listings, words
+from data.wiki_types.page_types import PageTypes, with_kinds
 from luke_jax.wiki.export.tables import ExportedSentence
 from luke_jax.wiki.read.own_names import SMALL
-from luke_jax.wiki.typed.kinds import NAMES, kinds_of, listings, words
-from luke_jax.wiki.typed.types import PageTypes, with_kinds
 
 _WORD = re.compile(r"'s\b|\w+|[^\w\s]")
 _JOINS = words("of de von van du la di da del der")

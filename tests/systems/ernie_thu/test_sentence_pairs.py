@@ -6,16 +6,16 @@ import struct
 import numpy as np
 import pytest
 
-from luke_jax.errors import InputError
-from luke_jax.pipeline.instances import StoredInstances, write_instances
-from luke_jax.pipeline.rows import MaskIds
-from luke_jax.pipeline.sentence_pairs import (
+from data.ernie_thu.sentence_pairs import (
   PairMaker,
   PairSettings,
   Pieces,
   first_pieces,
   read_documents,
 )
+from luke_jax.errors import InputError
+from luke_jax.pipeline.instances import StoredInstances, write_instances
+from luke_jax.pipeline.rows import MaskIds
 from luke_jax.systems.ernie_thu.pretraining import corrupted
 from luke_jax.text.tokenizer import BERT, SpecialTokens
 

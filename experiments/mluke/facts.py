@@ -1,14 +1,22 @@
-"""Facts as cloze questions, in the form of mLAMA: read from a folder, or made of Wikidata."""
+"""Facts as cloze questions, in the form of mLAMA: read from a folder, or made of Wikidata.
+
+python -m experiments.mluke.facts WIKIDATA --templates FILE --output FOLDER
+"""
 
 import json
 import re
+import sys
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
+from tyro.conf import Positional, arg
+
+from luke_jax.cli import script
 from luke_jax.errors import InputError
 from luke_jax.files import Path, whole
 from luke_jax.tasks.files import Faults, read_json_lines, string
+from luke_jax.training.metrics import summary_line
 from luke_jax.wiki.read.wikidata import check_name, read_items
 
 TEMPLATES = "templates.jsonl"
@@ -139,3 +147,39 @@ def _write(path: Path, rows: Sequence[Mapping[str, str]]) -> None:
   with whole(path) as part:
     text = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
     part.write_text(text, encoding="utf-8")
+
+
+def main(
+  dump: Annotated[Path, Positional, arg(metavar="WIKIDATA")],
+  /,
+  *,
+  templates: Path,
+  output: Path,
+  language: str = "en",
+  wiki: str | None = None,
+  most: int = 1000,
+) -> None:
+  """Makes facts to ask a pretrained model about, of a JSON dump of Wikidata, which is CC0.
+
+  Of each relation that has a template these are the pairs of items that both have a page in the
+  wiki, in the form of mLAMA.
+
+      python -m experiments.mluke.facts latest-all.json.bz2 \\
+        --templates experiments/mluke/templates_de.jsonl --language de --output facts/de
+
+  Args:
+    dump: JSON dump of Wikidata, plain or compressed.
+    templates: File of JSON lines with a relation, such as P36, and its template with [X] and [Y].
+    output: Folder for the facts and the templates.
+    language: Language of the names.
+    wiki: Wiki of the pages, as sitelinks name it; by default the Wikipedia of the language.
+    most: Number of facts of a relation that are kept at most.
+  """
+  if most < 1:
+    raise InputError(f"--most: {most}; expected a whole number from 1")
+  counts = make_facts(dump, templates, output, language, wiki=wiki or f"{language}wiki", most=most)
+  print(summary_line({**counts, "output": str(output)}))
+
+
+if __name__ == "__main__":
+  sys.exit(script(main, "python -m experiments.mluke.facts"))

@@ -8,10 +8,11 @@ import numpy as np
 import pytest
 from tiny import tiny_model, tiny_processor
 
-from luke_jax.cli import main
+from experiments.mluke import facts, probe
+from experiments.mluke.facts import Fact, RelationTemplate, read_relations
+from experiments.mluke.probe import ObjectScores, hits, scores
+from luke_jax.cli import script
 from luke_jax.errors import InputError
-from luke_jax.inference.probing import ObjectScores, hits, scores
-from luke_jax.tasks.facts import Fact, RelationTemplate, read_relations
 from luke_jax.text import TextInput
 
 OBJECTS = ["Tokyo", "the United States", "Los Angeles", "a", "Rye"]
@@ -158,16 +159,20 @@ def test_from_wikidata_to_scores(model, tmp_path, capsys):
   model.save(tmp_path / "model")
   made = [dumped(tmp_path, *ITEMS), "--templates", str(tmp_path / "templates.jsonl")]
   folder = tmp_path / "facts"
-  assert main(["wiki", "facts", *made, "--output", str(folder)]) == 0
+  assert script(facts.main, "facts", [*made, "--output", str(folder)]) == 0
   assert not (folder / "P36.jsonl").exists()
   born, of = read_relations(folder)
   assert born.template == "[X] was born in [Y]." and len(born.facts) == 2
   assert born.facts[0][:4] == ("Ana", "Tokyo", "Ana (singer)", "Tokyo (city)")
   assert [fact[:2] for fact in of.facts] == [("Ana", "Japan")]
-  assert main(["wiki", "facts", *made, "--output", str(tmp_path / "less"), "--most", "1"]) == 0
+  assert (
+    script(facts.main, "facts", [*made, "--output", str(tmp_path / "less"), "--most", "1"]) == 0
+  )
   assert [len(x.facts) for x in read_relations(tmp_path / "less")] == [1, 1]
   capsys.readouterr()
-  assert main(["probe", str(tmp_path / "model"), str(folder), "--entities", "title"]) == 0
+  assert (
+    script(probe.main, "probe", [str(tmp_path / "model"), str(folder), "--entities", "title"]) == 0
+  )
   *table, last = capsys.readouterr().out.splitlines()
   found = json.loads(last)
   assert found["hits@1"] == found["macro_mrr"] == 1  # there is one object in each relation
@@ -201,13 +206,13 @@ def test_dumps_without_facts_are_told_in_one_line(tmp_path, capsys):
   options = ["--templates", str(tmp_path / "t.jsonl"), "--output", str(tmp_path / "out")]
   date = item("Q9", "Bo", "Bo")
   date["claims"] = {"P19": [{"mainsnak": {"snaktype": "value", "datavalue": {"value": "+1990"}}}]}
-  assert main(["wiki", "facts", dumped(tmp_path, date), *options]) == 2
+  assert script(facts.main, "facts", [dumped(tmp_path, date), *options]) == 2
   assert "P19 has values that are no items; expected items" in capsys.readouterr().err
-  assert main(["wiki", "facts", dumped(tmp_path, *ITEMS), *options, "--wiki", "xwiki"]) == 2
+  assert script(facts.main, "facts", [dumped(tmp_path, *ITEMS), *options, "--wiki", "xwiki"]) == 2
   assert "no item with a page in xwiki; expected one, see --wiki" in capsys.readouterr().err
-  assert main(["wiki", "facts", dumped(tmp_path, item("Q1", "Ana", "Ana")), *options]) == 2
+  assert script(facts.main, "facts", [dumped(tmp_path, item("Q1", "Ana", "Ana")), *options]) == 2
   assert "no facts of P19, P27, P36; expected some" in capsys.readouterr().err
   assert not (tmp_path / "out").exists()
   (tmp_path / "out").mkdir()
-  assert main(["wiki", "facts", dumped(tmp_path, *ITEMS), *options]) == 2
+  assert script(facts.main, "facts", [dumped(tmp_path, *ITEMS), *options]) == 2
   assert "out: exists; expected a new folder" in capsys.readouterr().err

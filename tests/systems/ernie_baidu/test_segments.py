@@ -4,8 +4,8 @@ import tempfile
 
 import pytest
 
+from data.ernie_baidu.units import segmenter
 from luke_jax.errors import InputError
-from luke_jax.systems.ernie_baidu.pairs import segmenter
 
 
 def test_spaces_cut():

@@ -1,17 +1,28 @@
-"""Texts and dialogues to instances whose words are cut into units: phrases and entities."""
+"""Texts cut into phrases and entities: `python -m data.ernie_baidu.units BUILD|FILE`."""
 
 import itertools
 import json
+import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Literal, NamedTuple
+from typing import Annotated, Any, Literal, NamedTuple
 
 import numpy as np
+from tyro.conf import Positional, arg
 
+from data.ernie_thu.sentence_pairs import Document, PairMaker, PairSettings, Pieces
+from luke_jax.cli import script
 from luke_jax.errors import InputError, not_installed
-from luke_jax.files import Path, cache_folder, read_json
-from luke_jax.pipeline.sentence_pairs import Document, PairMaker, PairSettings, Pieces
-from luke_jax.systems.ernie_baidu.units import CONTINUED, FIRST, SPECIAL, UnitInstance
-from luke_jax.text import Tokenizer
+from luke_jax.files import Path, cache_folder, read_json, whole
+from luke_jax.systems.ernie_baidu.units import (
+  CONTINUED,
+  FIRST,
+  SPECIAL,
+  UnitInstance,
+  write_units,
+)
+from luke_jax.text import Tokenizer, load_tokenizer
+from luke_jax.text.unknown import CountingTokenizer
+from luke_jax.text.word_piece import WordPieceTokenizer
 from luke_jax.wiki.stages.linked_sentences import split_paragraph
 from luke_jax.wiki.stages.page_stage import shards_of
 from luke_jax.wiki.stages.stage import MANIFEST, read_finished
@@ -222,3 +233,49 @@ def _jieba() -> Callable[[str], list[str]]:
   # Not the folder that all users of the machine may write to: it reads back what lies there.
   jieba.dt.tmp_dir = str(folder)
   return lambda text: [word for word in jieba.dt.lcut(text) if not word.isspace()]
+
+
+def main(
+  source: Annotated[Path, Positional, arg(metavar="BUILD|FILE")],
+  /,
+  *,
+  tokenizer: Path,
+  output: Path,
+  segment: Segmenter = "spaces",
+  words: int = 512,
+  seed: int = 0,
+) -> None:
+  """Makes instances with units of words, to pretrain an ERNIE of Baidu.
+
+  The source is the folder of luke-jax wiki build, whose links are the entities; a text with a
+  sentence on each line and an empty line between documents; or dialogues as JSON lines (.jsonl).
+  Phrases are what stands between spaces, or Chinese words by jieba.
+
+      python -m data.ernie_baidu.units wiki/zh --tokenizer ernie-1.0 \\
+        --segment jieba --output wiki.gz
+
+  Args:
+    source: Folder of a build, a text, or dialogues.
+    tokenizer: Directory with the tokenizer of the model.
+    output: File to write, gzipped if its name ends in .gz.
+    segment: spaces, or jieba, of the extra zh.
+    words: Largest number of word pieces of an instance, special ones included.
+    seed: Seed of what is drawn.
+  """
+  if words < 8:
+    raise InputError(f"--words: {words}; expected 8 or more")
+  loaded = load_tokenizer(tokenizer, markers=False)
+  if not isinstance(loaded, WordPieceTokenizer):
+    raise InputError(f"{tokenizer}: pieces with spaces in them; expected a vocab.txt, as BERT has")
+  read: Any = CountingTokenizer(loaded)
+  instances = unit_instances(source, read, segment, words=words, seed=seed)
+  with whole(output) as part:
+    count = write_units(part, instances)
+    if not count:
+      raise InputError(f"{source}: no instances; expected documents of two sentences or more")
+  read.warn(str(source))
+  print(json.dumps({"file": str(output), "instances": count, "levels": list(LEVELS)}))
+
+
+if __name__ == "__main__":
+  sys.exit(script(main, "python -m data.ernie_baidu.units"))

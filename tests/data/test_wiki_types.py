@@ -9,13 +9,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from luke_jax.cli import main
+from data.wiki_types import make
+from data.wiki_types.kinds import KINDS, NAMES, kinds_of, listings
+from data.wiki_types.make import CHARACTERS, _example, known, write_typed
+from data.wiki_types.names import Namer
+from data.wiki_types.page_types import PageTypes, labels_of, with_kinds
+from luke_jax.cli import main, script
 from luke_jax.files import Path
 from luke_jax.wiki.export.tables import ExportedLink, ExportedPage, ExportedSentence
-from luke_jax.wiki.typed.build import CHARACTERS, _example, known, write_typed
-from luke_jax.wiki.typed.kinds import KINDS, NAMES, kinds_of, listings
-from luke_jax.wiki.typed.names import Namer
-from luke_jax.wiki.typed.types import PageTypes, labels_of, with_kinds
 
 
 def page(title, phrase=None, first="", **fields):
@@ -213,14 +214,14 @@ def tables(tmp_path_factory):
   ]
   (folder / "texts.jsonl").write_text("\n".join(lines) + "\n")
   build = ["wiki", "build", str(folder / "texts.jsonl"), "--language", "en", "--until", "counts"]
-  tokenizer = str(Path(__file__).parents[3] / "data/sample_wiki/tokenizer")
+  tokenizer = str(Path(__file__).parents[2] / "data/sample_wiki/tokenizer")
   assert main([*build, "--tokenizer", tokenizer, "--output", str(folder / "build")]) == 0
   assert main(["wiki", "export", str(folder / "build"), "--output", str(folder / "tables")]) == 0
   return folder / "tables"
 
 
 def test_files_have_sentences_to_train_on_and_others_for_dev(tables, tmp_path, capsys):
-  assert main(["wiki", "types", str(tables), "--output", str(tmp_path / "a")]) == 0
+  assert script(make.main, "types", [str(tables), "--output", str(tmp_path / "a")]) == 0
   told = capsys.readouterr()
   assert "looking for sentences to learn from: 0 sentences read" in told.err
   counts = json.loads(told.out.splitlines()[-1])
@@ -234,9 +235,9 @@ def test_files_have_sentences_to_train_on_and_others_for_dev(tables, tmp_path, c
 
 
 def test_tables_without_types_are_told(tmp_path, capsys):
-  assert main(["wiki", "types", str(tmp_path), "--output", str(tmp_path / "a")]) == 2
+  assert script(make.main, "types", [str(tmp_path), "--output", str(tmp_path / "a")]) == 2
   assert str(tmp_path) in capsys.readouterr().err
-  assert main(["wiki", "types", "x", "--output", "y", "--examples", "0"]) == 2
+  assert script(make.main, "types", ["x", "--output", "y", "--examples", "0"]) == 2
   assert "--examples: 0" in capsys.readouterr().err
 
 

@@ -4,9 +4,9 @@ import collections
 import re
 from collections.abc import Iterable
 
+from data.wiki_types.kinds import NAMES, kinds_of, words
 from luke_jax.wiki.export.tables import ExportedPage
 from luke_jax.wiki.read.own_names import base_title
-from luke_jax.wiki.typed.kinds import NAMES, kinds_of, words
 
 FEW = 3  # pages with a type, from which a text's own words may be read as it
 OFTEN = 4  # pages, from which a word of types, of titles or of first names is no accident
