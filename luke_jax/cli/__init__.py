@@ -12,7 +12,7 @@ import re
 import shlex
 import sys
 import warnings
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Container, Iterable, Sequence
 
 from luke_jax import __version__
 from luke_jax.cli.process import (
@@ -26,7 +26,7 @@ from luke_jax.cli.process import (
 )
 from luke_jax.errors import InputError
 
-HELP = {"-h", "--help", "help"}
+HELP, HELP_ALL = {"-h", "--help", "help"}, "--help-all"
 # Purpose -> name -> module of this package, or one and the function in it, and a line on it.
 SECTIONS = {
   "First": {
@@ -121,14 +121,17 @@ Begin here:
   luke-jax train ner --train train.conll --model english --output runs/ner
 """
 END = """\
+luke-jax --help lists the commands that people use first, luke-jax --help-all all of them.
 luke-jax COMMAND --help shows more of it, with an example; luke-jax --version the version.
 Status 0: done. 1: done, and the answer is no. 2: something given is wrong; one line says what.
 75: a training was preempted: the same command goes on with it. 130: interrupted."""
 
-# Groups that the first screen has one row for; few people need them.
-GROUPS = {
-  "graph": "Vectors of a graph's entities:",
-}
+# Commands of the first screen, which people use first.
+FIRST = (
+  *("get", "try", "demo", "serve", "doctor"),
+  *("train", "settings", "predict", "link", "triples", "evaluate", "data check"),
+  *("convert", "export", "wiki build"),
+)
 _SIMILAR = 0.6  # likeness from which a command is suggested
 
 
@@ -138,10 +141,13 @@ def command(name: str) -> Callable[..., int | None]:
   return getattr(importlib.import_module(f"luke_jax.cli.{module}"), function or "run")
 
 
-def overview() -> str:
-  """Returns the first screen: a few commands to begin with, and all commands."""
-  width = max(map(len, COMMANDS))
-  listed = [f"{section}:\n{_listed([*names], width)}\n" for section, names in SECTIONS.items()]
+def overview(commands: Container[str]) -> str:
+  """Returns a few lines to begin with, and those of the commands."""
+  sections = {
+    title: [name for name in names if name in commands] for title, names in SECTIONS.items()
+  }
+  width = max(len(name) for names in sections.values() for name in names)
+  listed = [f"{title}:\n{_rows(names, width)}\n" for title, names in sections.items() if names]
   about = "LUKE, the language model of words and entities, in JAX and Flax.\n"
   return "\n".join(["usage: luke-jax COMMAND ...", about, BEGIN, *listed, END])
 
@@ -164,21 +170,8 @@ def nearest(arguments: Sequence[str]) -> str | None:
     parts = (difflib.SequenceMatcher(None, first, x).ratio() for x in re.split("[ -]+", name))
     return max(*likenesses, *(0.9 * part for part in parts))
 
-  best = max((*COMMANDS, "--help", "--version"), key=likeness)
+  best = max((*COMMANDS, "--help", HELP_ALL, "--version"), key=likeness)
   return best if likeness(best) > _SIMILAR else None
-
-
-def _listed(names: Sequence[str], width: int) -> str:
-  """Returns a row for each command, and one row for a group that is long."""
-  rows = {}
-  for name in names:
-    group = name.partition(" ")[0]
-    if group in GROUPS:
-      what = ", ".join(x.removeprefix(f"{group} ") for x in names if x.startswith(f"{group} "))
-      rows[group] = f"  {group:{width}}  {GROUPS[group]} {what}."
-    else:
-      rows[name] = _rows([name], width)
-  return "\n".join(rows.values())
 
 
 def _rows(names: Iterable[str], width: int) -> str:
@@ -234,7 +227,10 @@ def _status(call: Callable[[], int | None]) -> int:
 
 def _run(arguments: list[str]) -> int | None:
   if not arguments or set(arguments) <= HELP:
-    print(overview())
+    print(overview(FIRST))
+    return 0
+  if arguments == [HELP_ALL]:
+    print(overview(COMMANDS))
     return 0
   if arguments[0] == "--version":
     print(__version__)
@@ -255,7 +251,7 @@ def _run(arguments: list[str]) -> int | None:
     return 0
   near = nearest(arguments)
   hint = f", perhaps {near!r}" if near else ""
-  expected = f"one of {', '.join(group)}" if group else "one of luke-jax --help"
+  expected = f"one of {', '.join(group)}" if group else "one of luke-jax --help-all"
   typed = " ".join(arguments[:2]) if group else arguments[0]
   raise InputError(f"{typed!r}: no such command; expected {expected}{hint}")
 

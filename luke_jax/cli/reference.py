@@ -24,7 +24,8 @@ The output of `luke-jax COMMAND --help` for every command, a page a group, made 
 `python -m luke_jax.cli.reference docs`, and a test keeps it current.
 
 ```bash
-luke-jax --help
+luke-jax --help      # the commands that people use first
+luke-jax --help-all  # all of them
 ```
 
 ## For scripts
