@@ -36,8 +36,8 @@ def graph_train(
   """
   # Imported here, since `evaluate` needs no training.
   from luke_jax.runs import training
-  from luke_jax.runs.graphs import graph_experiment, write_run_vectors
   from luke_jax.runs.recipes import read_experiment
+  from luke_jax.systems.transe.graphs import graph_experiment, write_run_vectors
   from luke_jax.training.experiment import describe
   from luke_jax.training.metrics import summary_line
   from luke_jax.training.overrides import override
@@ -77,8 +77,8 @@ def graph_evaluate(
     split: Triples that are ranked.
     raw: Keep other true answers in the ranks.
   """
-  from luke_jax.graph.ranking import HITS, SIDES
-  from luke_jax.runs.graphs import evaluate
+  from luke_jax.systems.transe.graphs import evaluate
+  from luke_jax.systems.transe.ranking import HITS, SIDES
 
   chosen = norm or folder_norm(vectors)
   if chosen is None:

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from luke_jax.graph.known import KnownTriples
+from luke_jax.systems.transe.known import KnownTriples
 
 
 @pytest.fixture(scope="module")

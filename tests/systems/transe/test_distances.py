@@ -5,7 +5,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from luke_jax.graph.ranking import distances, pair_distances, ranked_distances
+from luke_jax.systems.transe.ranking import distances, pair_distances, ranked_distances
 
 
 def definition(queries, candidates, norm):

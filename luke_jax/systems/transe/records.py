@@ -8,9 +8,9 @@ import jax
 import numpy as np
 
 from luke_jax.files import Path
-from luke_jax.graph.known import KnownTriples
 from luke_jax.graph.triples import Graph, read_graph
 from luke_jax.pipeline.reads import cached
+from luke_jax.systems.transe.known import KnownTriples
 
 IDS = ("heads", "relations", "tails")
 Shapes = dict[str, jax.ShapeDtypeStruct]

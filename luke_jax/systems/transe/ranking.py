@@ -15,10 +15,10 @@ import jax.numpy as jnp
 import numpy as np
 
 from luke_jax.errors import InputError
-from luke_jax.graph.known import KnownTriples
 from luke_jax.graph.triples import Graph
 from luke_jax.nn.layers import batch_axes
-from luke_jax.nn.table_rows import rows_at
+from luke_jax.systems.transe.known import KnownTriples
+from luke_jax.systems.transe.table_rows import rows_at
 
 BLOCK = 4096  # entities whose distances are in memory at once
 BATCH = 64  # triples that are ranked at once

@@ -10,12 +10,12 @@ import jax
 import numpy as np
 import pytest
 
-from luke_jax.graph import ranking
-from luke_jax.graph.known import KnownTriples
 from luke_jax.graph.triples import read_graph
+from luke_jax.systems.transe import ranking
+from luke_jax.systems.transe.known import KnownTriples
 from luke_jax.training.mesh import MeshShape, make_mesh
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 GOLDENS = json.loads((ROOT / "tests/goldens/graph/pykeen.json").read_text())
 DATA = Path(os.environ.get("LUKE_JAX_REAL_DATA", ROOT.parent / "shared" / "data"))
 REAL = [name for name in GOLDENS if name != "sample_graph"]

@@ -1,18 +1,21 @@
-"""Rows of tables that may be spread over an axis of the mesh: read, and written back.
+"""Rows of tables that may be spread over an axis of the mesh: read, updated and written back.
 
 XLA's partitioner may gather a table to do either.
 """
 
-from collections.abc import Callable
+import dataclasses
+from collections.abc import Callable, Mapping
 
 import jax
 import jax.numpy as jnp
 
 from luke_jax.nn.layers import batch_axes
+from luke_jax.training.task import State, Tree
 
 # Up to so many rows for each id, marking them takes less time than sorting the ids: a twelfth on a
 # CPU for a table of 15,000 rows. A mark is a hundredth or less of a row.
 MARKED = 32
+_UPDATED = ("trained", "moments")  # parts of a state
 
 
 def unique_ids(ids: jax.Array, rows: int) -> tuple[jax.Array, jax.Array]:
@@ -68,3 +71,41 @@ def _mapped(run: Callable, axis: str | None, output: jax.sharding.PartitionSpec)
     return jax.shard_map(run, in_specs=specs, out_specs=output, check_vma=False)(table, *others)
 
   return mapped
+
+
+@dataclasses.dataclass(frozen=True)
+class Touched:
+  """The rows of tables that a batch touches, to be updated in place of the tables."""
+
+  ids: Mapping[str, jax.Array]  # by the end of the table's path
+  axes: Mapping[str, str | None]  # of the mesh, over which a table's rows are spread
+
+  def part(self, state: State) -> State:
+    """Returns the state with the rows in place of the tables and of their moments."""
+
+    def rows(name: str, table: jax.Array) -> jax.Array:
+      return rows_at(table, self.ids[name], self.axes[name])
+
+    return {**state, **{part: self._changed(rows, state[part]) for part in (*_UPDATED, "frozen")}}
+
+  def whole(self, state: State, part: State) -> State:
+    """Returns a state with tables, in which the rows of an updated part are written."""
+
+    def table(name: str, before: jax.Array, rows: jax.Array) -> jax.Array:
+      return with_rows(before, self.ids[name], rows, self.axes[name])
+
+    updated = {name: self._changed(table, state[name], part[name]) for name in _UPDATED}
+    return {**part, **updated, "frozen": state["frozen"]}
+
+  def _changed(self, change: Callable[..., jax.Array], tree: Tree, *others: Tree) -> Tree:
+    """Returns a tree whose tables, and arrays at paths that end in theirs, are changed.
+
+    Others are those of the last tree.
+    """
+
+    def changed(path: tuple, *leaves: jax.Array) -> jax.Array:
+      name = jax.tree_util.keystr(path, simple=True, separator="/")
+      tables = [end for end in self.ids if f"/{name}".endswith(f"/{end}")]
+      return change(tables[0], *leaves) if tables else leaves[-1]
+
+    return jax.tree.map_with_path(changed, tree, *others)

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from luke_jax.errors import InputError
-from luke_jax.graph import ranking
 from luke_jax.graph.triples import Graph, Ids, read_graph
+from luke_jax.systems.transe import ranking
 
-SAMPLE = Path(__file__).parents[2] / "data" / "sample_graph"
+SAMPLE = Path(__file__).parents[3] / "data" / "sample_graph"
 
 
 def test_every_relation_has_the_threshold_that_is_right_most_often():

@@ -1,4 +1,4 @@
-"""Link prediction as a task of the engine: losses of distances, batches and ranks.
+"""TransE's training as a task of the engine: losses of distances, batches and ranks.
 
 Letters: B chunks of a batch, C triples and N negatives of a chunk, K the width of a vector.
 """
@@ -14,15 +14,14 @@ import numpy as np
 
 from luke_jax.errors import InputError
 from luke_jax.files import Path
-from luke_jax.graph import ranking
-from luke_jax.graph.ranking import distances, pair_distances
 from luke_jax.graph.triples import graph_files
 from luke_jax.models.config_files import check_fields
 from luke_jax.models.system import Backbone
 from luke_jax.nn.layers import batch_axes
-from luke_jax.nn.table_rows import unique_ids
 from luke_jax.pipeline.reads import Reads
-from luke_jax.tasks.links.records import (
+from luke_jax.systems.transe import ranking
+from luke_jax.systems.transe.ranking import distances, pair_distances
+from luke_jax.systems.transe.records import (
   IDS,
   Chunks,
   Drawing,
@@ -31,7 +30,9 @@ from luke_jax.tasks.links.records import (
   read_source,
   training_row,
 )
-from luke_jax.training.task import Batch, Task
+from luke_jax.systems.transe.table_rows import Touched, unique_ids
+from luke_jax.training.task import Batch, State, Task, Update
+from luke_jax.training.update import AVERAGE
 
 LossName = Literal["self_adversarial", "margin", "softmax"]
 FAR = -1e9  # the score of a negative that is a known triple
@@ -128,7 +129,6 @@ class LinkPrediction(Task):
   dev_chunk: int = 64  # triples that are ranked at once
 
   name: ClassVar[str] = "links"
-  touched_tables: ClassVar[tuple[str, ...]] = ("entity", "relation")
 
   def __post_init__(self) -> None:
     check_fields(self)
@@ -158,10 +158,26 @@ class LinkPrediction(Task):
       for table_key, (name, size) in zip(keys, sizes.items(), strict=True)
     }
 
-  def touched(
-    self, backbone: Backbone, batch: Mapping[str, jax.Array]
+  def updated(
+    self, backbone: Backbone, state: State, batch: Batch, update: Update
+  ) -> tuple[State, dict[str, jax.Array]]:
+    """Returns the state after an update of the rows that a batch touches, and metrics."""
+    if AVERAGE in state:
+      raise InputError("optimizer.average: expected null, as steps change a few rows only")
+    ids, local = self._touched(backbone, batch)
+    spread = backbone.config.layout.entities
+    touched = Touched(ids, {name: backbone.spread.axis if name in spread else None for name in ids})
+    part, metrics = update(touched.part(state), local)
+    bounded = {name: self.bounded_rows(rows) for name, rows in part["trained"].items()}
+    return touched.whole(state, {**part, "trained": bounded}), metrics
+
+  def _touched(
+    self, backbone: Backbone, batch: Batch
   ) -> tuple[dict[str, jax.Array], dict[str, jax.Array]]:
-    """Returns the rows that a batch reads, by table, and the batch with their places for ids."""
+    """Returns the rows that a batch reads, by table, and the batch with their places for ids.
+
+    Each row is there once; ids beyond the last fill up.
+    """
     sizes = {
       "entity": backbone.config.entity_vocab_size + backbone.spread.padding_rows,
       "relation": backbone.config.relation_vocab_size,
@@ -175,10 +191,6 @@ class LinkPrediction(Task):
       for name, part in zip(names[table], jnp.split(inverse, ends), strict=True):
         places[name] = part.reshape(batch[name].shape)
     return rows, {**batch, **places}
-
-  def bounded(self, params: dict[str, jax.Array]) -> dict[str, jax.Array]:
-    """Returns vectors that a step has changed, in the unit ball if that is asked for."""
-    return {name: self.bounded_rows(rows) for name, rows in params.items()}
 
   def bounded_rows(self, rows: jax.Array) -> jax.Array:
     """Returns vectors of which those longer than 1 are cut to 1, if that is asked for."""

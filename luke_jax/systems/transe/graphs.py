@@ -4,14 +4,14 @@ import numpy as np
 
 from luke_jax.errors import InputError
 from luke_jax.files import Path
-from luke_jax.graph import ranking
-from luke_jax.graph.known import KnownTriples
 from luke_jax.graph.triples import Graph, read_false, read_graph
 from luke_jax.graph.vectors import PARTS, Vectors, open_vectors, write_vectors
-from luke_jax.models.transe import TransEConfig
 from luke_jax.pipeline.batches import Data
-from luke_jax.tasks.links.records import read_source
-from luke_jax.tasks.links.task import LinkPrediction
+from luke_jax.systems.transe import ranking
+from luke_jax.systems.transe.config import TransEConfig
+from luke_jax.systems.transe.known import KnownTriples
+from luke_jax.systems.transe.records import read_source
+from luke_jax.systems.transe.task import LinkPrediction
 from luke_jax.training.experiment import Experiment, Run
 from luke_jax.training.export import read_run
 from luke_jax.training.loop import Summary

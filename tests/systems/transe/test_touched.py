@@ -9,17 +9,18 @@ import pytest
 from tiny_runs import arrays, left_at, program, trained
 
 from luke_jax.errors import InputError
-from luke_jax.models.transe import TransEConfig
 from luke_jax.pipeline.batches import Data
-from luke_jax.tasks.links.task import LinkPrediction
+from luke_jax.systems.transe.config import TransEConfig
+from luke_jax.systems.transe.task import LinkPrediction
 from luke_jax.training import watch
 from luke_jax.training.experiment import Experiment, Run
 from luke_jax.training.export import read_run
 from luke_jax.training.loop import train
 from luke_jax.training.mesh import MeshShape
 from luke_jax.training.optimizer import Optimizer, Schedule
+from luke_jax.training.task import Task
 
-SAMPLE = Path(__file__).parents[2] / "data" / "sample_graph"
+SAMPLE = Path(__file__).parents[3] / "data" / "sample_graph"
 OPTIMIZER = Optimizer(learning_rate=1e-2, weight_decay=0.0, bias_correction=True)
 
 
@@ -43,7 +44,7 @@ def experiment(**groups) -> Experiment:
 class WholeTables(LinkPrediction):
   """The same task, whose steps pass over whole tables."""
 
-  touched_tables = ()
+  updated = Task.updated
 
 
 @pytest.fixture(scope="module")
@@ -128,5 +129,10 @@ def test_a_run_that_was_stopped_goes_on_to_the_bit(tmp_path, monkeypatch):
 
 
 def test_an_average_of_the_weights_is_refused():
-  with pytest.raises(InputError, match=r"optimizer\.average: 0\.9; expected null"):
-    program(experiment(optimizer={"average": 0.9}))
+  with pytest.raises(InputError, match=r"optimizer\.average: expected null"):
+    _ = program(experiment(optimizer={"average": 0.9})).lowered_step
+
+
+def test_adapters_are_refused():
+  with pytest.raises(InputError, match=r"optimizer\.adapter: 4; expected 0, as TransE has no enc"):
+    program(experiment(optimizer={"adapter": 4}))
