@@ -39,7 +39,7 @@ from luke_jax.nn.layers import ADAPTER, Dtype
 from luke_jax.plan.flops import flops_of
 from luke_jax.runs.recipes import RANK, made_up_experiment
 from luke_jax.tasks.classification.task import TextClassification
-from luke_jax.tasks.fine_tuning import FineTunedTask
+from luke_jax.tasks.contract import TextTask
 from luke_jax.tasks.ner.task import NIL, NamedEntities
 from luke_jax.text.entity_vocab import SPECIAL_ENTITIES
 from luke_jax.training.experiment import Experiment
@@ -63,7 +63,7 @@ class OurStep:
 
   def __init__(self, experiment: Experiment, batch: BatchSizes):
     task, key = experiment.task, jax.random.key(0)
-    assert isinstance(task, FineTunedTask)
+    assert isinstance(task, TextTask)
     network, adapter = task.network(experiment.backbone), experiment.optimizer.adapter
     params: dict = initial_params(network, key)
     if adapter:

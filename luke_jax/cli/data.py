@@ -24,14 +24,15 @@ from luke_jax.runs.models import model_directory
 from luke_jax.runs.outline import FEW
 from luke_jax.show.marked import marked_line, pieces_of
 from luke_jax.tasks.classification.task import TextClassification
+from luke_jax.tasks.contract import TextTask
 from luke_jax.tasks.datasets import is_split, library
 from luke_jax.tasks.files import Faults, asked_in, labels_in
-from luke_jax.tasks.fine_tuning import FineTunedTask
 from luke_jax.tasks.known import TaskName, task_class, task_files
 from luke_jax.tasks.ner.documents import NamesExample, to_words
 from luke_jax.tasks.ner.features import marks, missed_entities
 from luke_jax.tasks.ner.tags import Labelled
 from luke_jax.tasks.ner.task import NamedEntities
+from luke_jax.tasks.running import processor_for, read_examples
 from luke_jax.text import Processor, Row, Tokenizer
 from luke_jax.text.unknown import counted
 
@@ -69,7 +70,7 @@ def data_check(
   settings = form.of(task_class(task)(text=str(directory or "")))
   settings = with_attributes(settings, attributes)
   # Before the file is read, so that a fault of the model is not reported as one of the file.
-  reading = settings.processor(read_backbone(directory)) if directory else None
+  reading = processor_for(settings, read_backbone(directory)) if directory else None
   checked = [_check(file, settings, reading) for file in files]
   for file, (examples, _) in zip(files[1:], checked[1:], strict=True):
     for line in _compared(checked[0][0], examples):
@@ -78,7 +79,7 @@ def data_check(
 
 
 def _check(
-  file: str, settings: FineTunedTask, reading: Processor | None
+  file: str, settings: TextTask, reading: Processor | None
 ) -> tuple[list[dict[str, object]], int]:
   """Prints what there is to say of a file; returns its examples as JSON, and its faults."""
   faults = Faults(skip=True)
@@ -87,7 +88,7 @@ def _check(
   with warnings.catch_warnings(record=True) as notes:
     warnings.simplefilter("always")
     try:
-      examples = settings.read_examples(file, faults)
+      examples = read_examples(settings, file, faults)
       lines = look(settings, file, examples, faults, reading)
     except InputError as fault:
       faults.found.append(fault)
@@ -149,7 +150,7 @@ T = TypeVar("T")
 
 
 def look(
-  settings: FineTunedTask,
+  settings: TextTask,
   file: str,
   examples: Sequence[Any],
   faults: Faults,
@@ -175,7 +176,7 @@ def look(
 
 
 def _findable(
-  settings: FineTunedTask,
+  settings: TextTask,
   file: str,
   examples: Sequence[NamesExample],
   faults: Faults,
@@ -226,7 +227,7 @@ def _spans(example: NamesExample) -> list[Labelled]:
 
 
 def _pieces(
-  tokenizer: Tokenizer, settings: FineTunedTask, examples: Sequence[Any], rows: Sequence[Row]
+  tokenizer: Tokenizer, settings: TextTask, examples: Sequence[Any], rows: Sequence[Row]
 ) -> Iterator[str]:
   """Yields rows with entities, by word pieces."""
 

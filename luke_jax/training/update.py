@@ -28,7 +28,7 @@ class Update:
   def step(self, state: State, batch: Batch, length: Length) -> tuple[State, dict[str, jax.Array]]:
     """Returns the state after a batch (micro-batches, rows, ...), and metrics."""
     update = functools.partial(self._updated, length)
-    return self.experiment.task.updated(self.backbone, state, batch, update)
+    return self.experiment.engine.updated(self.backbone, state, batch, update)
 
   def _updated(
     self, length: Length, state: State, batch: Batch
@@ -79,7 +79,7 @@ class Update:
     self, state: State, batch: Batch, key: jax.Array
   ) -> tuple[jax.Array, dict[str, jax.Array], Params]:
     """Returns loss, metrics and gradients of the batch, summed over its micro-batches."""
-    task, backbone, count = self.experiment.task, self.backbone, self.experiment.run.accumulation
+    task, backbone, count = self.experiment.engine, self.backbone, self.experiment.run.accumulation
     places = jax.tree.map(self._gradient_place, self.trained, state["trained"])
     merged = jax.tree.map(lambda x: x.reshape(-1, *x.shape[2:]), batch)
     weights = jax.tree.map(lambda x: x.reshape(count, -1, *x.shape[1:]), task.weights(merged))

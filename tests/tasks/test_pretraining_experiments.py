@@ -18,7 +18,7 @@ STAGES = [path for path in FILES if path.stem.endswith("_stage1")]
 
 
 def shapes(experiment):
-  return {name: x.shape for name, x in experiment.task.row_shapes(experiment.backbone).items()}
+  return {name: x.shape for name, x in experiment.engine.row_shapes(experiment.backbone).items()}
 
 
 @pytest.mark.parametrize("path", FILES)

@@ -50,7 +50,7 @@ def test_a_row_says_what_the_paper_says(path):
   assert f"luke-jax experiment run experiments/ernie_thu/{path.name} --seeds" in text
   scores = [value for name, value in paper.items() if name not in ("table", "method", "split")]
   assert all(f"{score:.2f}" in text for score in scores)
-  names = set(task.row_shapes(experiment.backbone))
+  names = set(task.engine().row_shapes(experiment.backbone))
   assert ("entity_vectors" in names) == (path.stem != "few_rel_without_entities")
   assert task.network(experiment.backbone).head.labels == len(task.labels)
 
@@ -70,5 +70,5 @@ def test_pretraining_and_its_ablation_differ_by_the_loss_of_entities():
   assert not without.task.predict_entities
   assert (whole.model, whole.data, whole.run) == (without.model, without.data, without.run)
   assert (whole.data.batch_size, whole.optimizer.learning_rate, whole.run.epochs) == (512, 5e-5, 1)
-  shapes = whole.task.row_shapes(whole.backbone)
+  shapes = whole.engine.row_shapes(whole.backbone)
   assert shapes["entity_vectors"].shape == (256, 100)
