@@ -153,7 +153,7 @@ class OurTener:
 
   def loss(self, some: slice) -> float:
     """Returns the mean loss of some sentences, without dropout."""
-    arrays = self.task.rows(self.backbone, self.rows[some], [])
+    arrays = Running(self.task).rows(self.backbone, self.rows[some], [])
 
     @jax.jit
     def loss(params: dict, arrays: dict) -> jax.Array:
