@@ -23,15 +23,12 @@ from luke_jax.files import Path, is_there
 from luke_jax.runs.models import model_directory
 from luke_jax.runs.outline import FEW
 from luke_jax.show.marked import marked_line, pieces_of
-from luke_jax.tasks.classification.task import TextClassification
 from luke_jax.tasks.contract import TextTask
 from luke_jax.tasks.datasets import is_split, library
 from luke_jax.tasks.files import Faults, asked_in, labels_in
-from luke_jax.tasks.known import TaskName, task_class, task_files
+from luke_jax.tasks.known import TaskName, task_class
 from luke_jax.tasks.ner.documents import NamesExample, to_words
-from luke_jax.tasks.ner.features import marks, missed_entities
-from luke_jax.tasks.ner.tags import Labelled
-from luke_jax.tasks.ner.task import NamedEntities
+from luke_jax.tasks.predictions import Labelled
 from luke_jax.tasks.running import processor_for, read_examples
 from luke_jax.text import Processor, Row, Tokenizer
 from luke_jax.text.unknown import counted
@@ -96,9 +93,9 @@ def _check(
     faults.found.append(InputError(f"{file}: no examples; expected one at least"))
   for line in (*faults.found, *(note.message for note in notes), *lines):
     print(line)
-  as_json = [task_files(settings.name).to_json(x) for x in examples]
+  as_json = [dict(settings.to_json(x)) for x in examples]
   summary = _summary(file, as_json, len(faults.found))
-  print("; ".join([summary, *_attributes(settings, examples)]))
+  print("; ".join([summary, *settings.summary(examples)]))
   return as_json, len(faults.found)
 
 
@@ -136,13 +133,6 @@ def _doubtful(examples: list[dict[str, object]], labels: collections.Counter[str
     yield f"unbalanced: {max(labels, key=labels.__getitem__)} is most of them"
 
 
-def _attributes(settings: object, examples: Sequence[Any]) -> Iterator[str]:
-  """Yields how many values each attribute has."""
-  if isinstance(settings, TextClassification):
-    for number, name in enumerate(settings.attributes.names):
-      yield f"{name}: {len({x.attributes[number] for x in examples})} values"
-
-
 UNBALANCED = 0.9  # share of all labels that one has
 SHOWN, MISSED = 2, 3  # examples, and entities that cannot be found
 LONGEST = 40  # characters of such an entity
@@ -160,18 +150,17 @@ def look(
 
   What cannot be read or learnt is added to the faults.
   """
-  is_ner = settings.name == "ner"
+  of_names = [x for x in examples if isinstance(x, NamesExample)]
   if reading is None:
-    return [*_findable(settings, file, examples, faults), *_words(examples)] if is_ner else []
+    return [*_findable(settings, file, of_names, faults), *_words(of_names)]
   settings = dataclasses.replace(settings, labels=settings.found_labels(examples))
   counts, counting = counted(reading)
   with warnings.catch_warnings():
-    if is_ner:
-      # It reports the number of missed entities, as the lines below do.
+    if of_names:  # the number of missed entities is warned of, as the lines below say
       warnings.simplefilter("ignore")
     rows = settings.features(counts, examples, faults)
   counting.warn(file)
-  findable = _findable(settings, file, examples, faults, rows) if is_ner else ()
+  findable = _findable(settings, file, of_names, faults, rows)
   return [*findable, *_pieces(reading.tokenizer, settings, examples, rows)]
 
 
@@ -183,7 +172,6 @@ def _findable(
   rows: Sequence[Row] | None = None,
 ) -> Iterator[str]:
   """Yields the first entities of documents that cannot be found, and how many can."""
-  assert isinstance(settings, NamedEntities)
   total = sum(len(example.spans or ()) for example in examples)
   if not total:
     return
@@ -193,7 +181,7 @@ def _findable(
   lost = [
     one
     for number, example in enumerate(examples)
-    for one in missed_entities(example, settings.span_words, rows and by_example[number])
+    for one in settings.missed(example, rows and by_example[number])
   ]
   for one in lost[:MISSED]:
     yield f"{one.place}: {one.text[:LONGEST]!r} cannot be found: {one.why}"
@@ -230,19 +218,13 @@ def _pieces(
   tokenizer: Tokenizer, settings: TextTask, examples: Sequence[Any], rows: Sequence[Row]
 ) -> Iterator[str]:
   """Yields rows with entities, by word pieces."""
-
-  def spans(row: Row) -> list[Labelled]:
-    if settings.name == "ner":
-      return list(marks(row, settings.labels))
-    return [Labelled(start, end, "") for start, end in row.entity_tokens.tolist()]
-
   firsts: dict[int, Row] = {}
   for row in rows:
-    if row.example not in firsts or not spans(firsts[row.example]):
+    if row.example not in firsts or not settings.marks(firsts[row.example]):
       firsts[row.example] = row
-  for row in _first(firsts.values(), spans):
+  for row in _first(firsts.values(), settings.marks):
     pieces = pieces_of(tokenizer, row.input_ids.tolist())
-    yield f"example {examples[row.example].id}: {marked_line(pieces, spans(row))}"
+    yield f"example {examples[row.example].id}: {marked_line(pieces, settings.marks(row))}"
 
 
 BUILDERS = Path("data")

@@ -39,6 +39,7 @@ class EntityHead(LabelHead):
   """Labels of the first entity, as in entity typing."""
 
   kind: ClassVar[str] = "entity"
+  fits: ClassVar[str] = "rows"
   suffix: ClassVar[str] = "ForEntityClassification"
   hub_task: ClassVar[str] = "text-classification"
   entities: ClassVar[int] = 1
@@ -65,6 +66,7 @@ class PairHead(LabelHead):
   bias: bool = False
 
   kind: ClassVar[str] = "pair"
+  fits: ClassVar[str] = "rows"
   suffix: ClassVar[str] = "ForEntityPairClassification"
   hub_task: ClassVar[str] = "text-classification"
   entities: ClassVar[int] = 2
@@ -168,6 +170,7 @@ class TextHead(LabelHead):
   numbers: bool = False
 
   kind: ClassVar[str] = "text"
+  fits: ClassVar[str] = "rows"
   suffix: ClassVar[str] = "ForSequenceClassification"
   in_transformers: ClassVar[bool] = True
   hub_task: ClassVar[str] = "text-classification"
@@ -227,6 +230,7 @@ class TokenHead(LabelHead):
   """Labels of every word piece."""
 
   kind: ClassVar[str] = "token"
+  fits: ClassVar[str] = "words"
   suffix: ClassVar[str] = "ForTokenClassification"
   in_transformers: ClassVar[bool] = True
   hub_task: ClassVar[str] = "token-classification"
