@@ -7,7 +7,7 @@ not either, are pretraining_characters.py, pretraining_phrases.py and pretrainin
 
     luke-jax wiki build zhwiki-pages-articles.xml.bz2 --tokenizer ernie-1.0 --until pages \\
       --output wiki/zh
-    luke-jax data units wiki/zh --tokenizer ernie-1.0 --segment jieba --output wiki.gz
+    python -m data.ernie_baidu.units wiki/zh --tokenizer ernie-1.0 --segment jieba --output wiki.gz
     luke-jax train experiments/ernie_baidu/pretraining.py --output runs/ernie
     luke-jax export runs/ernie ernie
 

@@ -6,7 +6,7 @@ float16; here products are bfloat16.
 
     luke-jax wiki build enwiki-pages-articles.xml.bz2 --tokenizer bert-base-uncased \\
       --until titles --output wiki/en
-    luke-jax wiki pairs wiki/en --vectors kg_embed --titles entity_map.txt \\
+    python -m data.ernie_thu.pairs wiki/en --vectors kg_embed --titles entity_map.txt \\
       --tokenizer bert-base-uncased --output pairs.bin
     luke-jax train experiments/ernie_thu/pretraining.py --output runs/ernie-thu
     luke-jax export runs/ernie-thu ernie-thu-base

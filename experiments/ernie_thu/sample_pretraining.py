@@ -6,8 +6,8 @@ lines of `Q1<TAB>relation<TAB>Q2`; titles.tsv has the titles and Qids of entitie
 
     luke-jax wiki build data/sample_wiki/samplewiki-pages-articles-multistream.xml.bz2 \\
       --tokenizer english --until titles --output wiki
-    luke-jax wiki pairs wiki --vectors kg_embed --titles titles.tsv --tokenizer english \\
-      --words 64 --least-entities 3 --output pairs.bin
+    python -m data.ernie_thu.pairs wiki --vectors kg_embed --titles titles.tsv \\
+      --tokenizer english --words 64 --least-entities 3 --output pairs.bin
 
 The directory of the BERT, in place of "english", is what `luke-jax get` prints:
 

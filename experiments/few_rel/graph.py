@@ -8,7 +8,7 @@ data/few_rel/README.md says what ORIGINALS holds. The width is that of ERNIE of 
 
 from pathlib import Path
 
-from luke_jax.runs.graphs import graph_experiment
+from luke_jax.systems.transe.graphs import graph_experiment
 from luke_jax.training.experiment import Experiment
 from luke_jax.training.overrides import override
 

@@ -9,10 +9,10 @@ negatives are `valid_negatives.txt` and `test_negatives.txt`.
     luke-jax graph evaluate codex-s --vectors runs/codex-s/vectors
 """
 
-from luke_jax.models.transe import TransEConfig
 from luke_jax.pipeline.batches import Data
-from luke_jax.runs.graphs import adam
-from luke_jax.tasks.links.task import LinkPrediction
+from luke_jax.systems.transe.config import TransEConfig
+from luke_jax.systems.transe.graphs import adam
+from luke_jax.systems.transe.task import LinkPrediction
 from luke_jax.training.experiment import Experiment, Run
 from luke_jax.training.optimizer import Schedule
 

@@ -8,10 +8,10 @@ in OpenKE's repository, https://github.com/thunlp/OpenKE, as `benchmarks/FB15K23
     luke-jax graph evaluate FB15K237 --vectors runs/fb15k-237/vectors
 """
 
-from luke_jax.models.transe import TransEConfig
 from luke_jax.pipeline.batches import Data
-from luke_jax.runs.graphs import adam
-from luke_jax.tasks.links.task import LinkPrediction
+from luke_jax.systems.transe.config import TransEConfig
+from luke_jax.systems.transe.graphs import adam
+from luke_jax.systems.transe.task import LinkPrediction
 from luke_jax.training.experiment import Experiment, Run
 from luke_jax.training.optimizer import Schedule
 

@@ -8,10 +8,10 @@ The rate falls to zero over the run; there it falls once, at half way.
       --set task.graph=FB15K237
 """
 
-from luke_jax.models.transe import TransEConfig
 from luke_jax.pipeline.batches import Data
-from luke_jax.runs.graphs import adam
-from luke_jax.tasks.links.task import LinkPrediction
+from luke_jax.systems.transe.config import TransEConfig
+from luke_jax.systems.transe.graphs import adam
+from luke_jax.systems.transe.task import LinkPrediction
 from luke_jax.training.experiment import Experiment, Run
 from luke_jax.training.optimizer import Schedule
 

@@ -8,10 +8,10 @@ is that of the graph that `task.graph` names, and has to be set for it.
     luke-jax plan experiments/graph/wikidata.py --topology v5e:1x1
 """
 
-from luke_jax.models.transe import TransEConfig
 from luke_jax.pipeline.batches import Data
-from luke_jax.runs.graphs import adam
-from luke_jax.tasks.links.task import LinkPrediction
+from luke_jax.systems.transe.config import TransEConfig
+from luke_jax.systems.transe.graphs import adam
+from luke_jax.systems.transe.task import LinkPrediction
 from luke_jax.training.experiment import Experiment, Run
 from luke_jax.training.optimizer import Schedule
 

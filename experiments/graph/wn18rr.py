@@ -7,10 +7,10 @@ graph is in OpenKE's repository, https://github.com/thunlp/OpenKE, as `benchmark
     luke-jax graph evaluate WN18RR --vectors runs/wn18rr/vectors
 """
 
-from luke_jax.models.transe import TransEConfig
 from luke_jax.pipeline.batches import Data
-from luke_jax.runs.graphs import adam
-from luke_jax.tasks.links.task import LinkPrediction
+from luke_jax.systems.transe.config import TransEConfig
+from luke_jax.systems.transe.graphs import adam
+from luke_jax.systems.transe.task import LinkPrediction
 from luke_jax.training.experiment import Experiment, Run
 from luke_jax.training.optimizer import Schedule
 

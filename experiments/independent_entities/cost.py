@@ -3,8 +3,8 @@
     python -m experiments.independent_entities.cost DIRECTORY
 
 DIRECTORY has a tokenizer. A luke-base of random parameters reads made-up documents in three ways:
-a row for each sentence alone, as `luke-jax bench ner` does; the paper's rows, with the document
-around 128 candidates of a sentence; windows of a LUKE whose entities are independent.
+a row for each sentence alone, as `python -m benchmarks ner` does; the paper's rows, with the
+document around 128 candidates of a sentence; windows of a LUKE whose entities are independent.
 """
 
 import argparse
@@ -14,8 +14,8 @@ from pathlib import Path
 
 import numpy as np
 
-from luke_jax.bench.ner import TASK, made_up_documents, random_model
-from luke_jax.bench.timing import alternate
+from benchmarks.ner import TASK, made_up_documents, random_model
+from benchmarks.timing import alternate
 from luke_jax.convert.parts import ModelParts
 from luke_jax.inference.batches import outputs, shapes_of
 from luke_jax.models.network import on_backbone

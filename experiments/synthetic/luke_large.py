@@ -2,7 +2,7 @@
 
 All else is as in ../pretraining/luke_large.py but the batch, which is one GPU's.
 
-    luke-jax bench step experiments/synthetic/luke_large.py
+    python -m benchmarks step experiments/synthetic/luke_large.py
 """
 
 import dataclasses

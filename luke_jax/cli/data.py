@@ -1,4 +1,4 @@
-"""`luke-jax data check`, `data build` and `data units`."""
+"""`luke-jax data check` and `data build`."""
 
 import collections
 import contextlib
@@ -19,12 +19,10 @@ from tyro.conf import OmitArgPrefixes, Positional, arg
 from luke_jax.cli.task_inputs import FileOptions, report_faults, with_attributes
 from luke_jax.convert.sources import read_backbone
 from luke_jax.errors import InputError
-from luke_jax.files import Path, is_there, whole
+from luke_jax.files import Path, is_there
 from luke_jax.runs.models import model_directory
 from luke_jax.runs.outline import FEW
 from luke_jax.show.marked import marked_line, pieces_of
-from luke_jax.systems.ernie_baidu.pairs import LEVELS, Segmenter, unit_instances
-from luke_jax.systems.ernie_baidu.units import write_units
 from luke_jax.tasks.contract import TextTask
 from luke_jax.tasks.datasets import is_split, library
 from luke_jax.tasks.files import Faults, asked_in, labels_in
@@ -32,9 +30,8 @@ from luke_jax.tasks.known import TaskName, task_class
 from luke_jax.tasks.ner.documents import NamesExample, to_words
 from luke_jax.tasks.predictions import Labelled
 from luke_jax.tasks.running import processor_for, read_examples
-from luke_jax.text import Processor, Row, Tokenizer, load_tokenizer
-from luke_jax.text.unknown import CountingTokenizer, counted
-from luke_jax.text.word_piece import WordPieceTokenizer
+from luke_jax.text import Processor, Row, Tokenizer
+from luke_jax.text.unknown import counted
 
 
 def data_check(
@@ -291,44 +288,3 @@ def _download(builder: Any, files: Path) -> None:
   with tempfile.TemporaryDirectory() as downloads, contextlib.redirect_stdout(io.StringIO()):
     config = tfds.download.DownloadConfig(manual_dir=files)
     builder.download_and_prepare(download_dir=downloads, download_config=config)
-
-
-def data_units(
-  source: Annotated[Path, Positional, arg(metavar="BUILD|FILE")],
-  /,
-  *,
-  tokenizer: Path,
-  output: Path,
-  segment: Segmenter = "spaces",
-  words: int = 512,
-  seed: int = 0,
-) -> None:
-  """Makes instances with units of words, to pretrain an ERNIE of Baidu.
-
-  The source is the folder of luke-jax wiki build, whose links are the entities; a text with a
-  sentence on each line and an empty line between documents; or dialogues as JSON lines (.jsonl).
-  Phrases are what stands between spaces, or Chinese words by jieba.
-
-      luke-jax data units wiki/zh --tokenizer ernie-1.0 --segment jieba --output wiki.gz
-
-  Args:
-    source: Folder of a build, a text, or dialogues.
-    tokenizer: Directory with the tokenizer of the model.
-    output: File to write, gzipped if its name ends in .gz.
-    segment: spaces, or jieba, of the extra zh.
-    words: Largest number of word pieces of an instance, special ones included.
-    seed: Seed of what is drawn.
-  """
-  if words < 8:
-    raise InputError(f"--words: {words}; expected 8 or more")
-  loaded = load_tokenizer(tokenizer, markers=False)
-  if not isinstance(loaded, WordPieceTokenizer):
-    raise InputError(f"{tokenizer}: pieces with spaces in them; expected a vocab.txt, as BERT has")
-  read: Any = CountingTokenizer(loaded)
-  instances = unit_instances(source, read, segment, words=words, seed=seed)
-  with whole(output) as part:
-    count = write_units(part, instances)
-    if not count:
-      raise InputError(f"{source}: no instances; expected documents of two sentences or more")
-  read.warn(str(source))
-  print(json.dumps({"file": str(output), "instances": count, "levels": list(LEVELS)}))

@@ -28,6 +28,7 @@ from luke_jax.typed_values import dotted, field_kinds, is_group
 _ABSENT = object()
 Kind = TypeVar("Kind")
 _MOVED = {  # modules of tasks that runs and models name, where they were when those were saved
+  "luke_jax.tasks.links.task": "luke_jax.systems.transe.task",
   "luke_jax.tasks.aligned_pretraining": "luke_jax.systems.ernie_thu.pretraining",
   "luke_jax.tasks.unit_pretraining": "luke_jax.systems.ernie_baidu.pretraining",
 }
