@@ -14,7 +14,6 @@ from luke_jax.pipeline.rows import MaskIds, Masking, mask_words
 from luke_jax.text.tokenizer import SpecialTokens
 
 _TRIES = 10  # to find another document
-NO_ENTITY = "#UNK#"
 
 
 class Pieces(NamedTuple):

@@ -1,7 +1,7 @@
 """Alignment of linked entities to the word pieces that name them (ERNIE of Tsinghua)."""
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, Literal, NamedTuple, get_args
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
@@ -12,7 +12,6 @@ from luke_jax.text.tokenizer import Bounds
 # Pieces of a mention that the entity is beside: the first one; all; or, as in the authors'
 # pretraining data, every second one from the first.
 Alignment = Literal["first", "all", "alternate"]
-ALIGNMENTS = get_args(Alignment)
 NO_LINK = -1
 
 
