@@ -8,7 +8,7 @@ from pathlib import Path
 
 import jax
 import pytest
-from sample_models import TOKENIZER, save_start
+from sample_models import TOKENIZER, save_roberta, save_start
 from tiny import same_params
 
 import luke_jax
@@ -17,7 +17,9 @@ from luke_jax.errors import InputError
 from luke_jax.model import Model
 from luke_jax.models.network import Network, initial_params
 from luke_jax.models.system import Backbone, TokenCounts
+from luke_jax.models.table import system_named, system_of
 from luke_jax.plan.flops import step_flops
+from luke_jax.tasks.known import is_named, task_class
 from luke_jax.tasks.ner.task import NamedEntities
 from luke_jax.text import load_tokenizer
 from luke_jax.training.experiment import load_experiment
@@ -243,3 +245,66 @@ def test_a_file_edited_between_two_trainings_is_read_again(tmp_path):
   train.write_text("Ana B-NOTHING\n", encoding="utf-8")
   with pytest.raises(InputError, match=r"train\.conll: line 1: .*NOTHING"):
     luke_jax.train(own, tmp_path / "second")
+
+
+OWN = """
+from luke_jax.tasks.classification.task import TextClassification
+
+class Plain(TextClassification):
+  pass
+
+class Shouted(Plain):
+  def check_example(self, example):
+    super().check_example(example)
+    if example.text.islower():
+      raise ValueError("not loud enough")
+"""
+
+
+def test_a_class_in_a_file_is_trained_on_files_and_says_why(task_file, capsys):
+  folder = task_file.parent
+  own, run = folder / "shouted.py", folder / "run"
+  own.write_text(OWN)
+  command = ["train", str(own), "--train", str(folder / "train.jsonl"), "--output", str(run)]
+  command += ["--model", str(folder / "start"), "--set", "run.steps=2", "--why"]
+  assert main(command) == 0
+  out = capsys.readouterr().out
+  assert "task.fit_head=True" in out and "ridge regression" in out
+  assert "run.epochs=" not in out  # as steps are given
+  assert main(["predict", str(own), str(run), "Der Hund 7"]) == 0
+  assert last_line(capsys)["label"] in ("de", "en")
+  quiet = folder / "quiet.jsonl"
+  quiet.write_text('{"text": "der hund", "label": "de"}\n')
+  assert main([*command, "--dev", str(quiet)]) == 2
+  assert "quiet.jsonl: line 1: not loud enough" in capsys.readouterr().err
+  own.write_text(OWN + "class Other(TextClassification): pass\n")
+  assert main(command) == 2
+  assert "Shouted, Other; expected one class of TextTask" in capsys.readouterr().err
+
+
+def test_installed_tasks_and_systems_are_found_by_name(tmp_path, monkeypatch):
+  system = "from luke_jax.systems.bert import BertConfig\nclass LoudBert(BertConfig):\n"
+  text = OWN.replace("  pass", '  name = "shouted"', 1) + system + '  name = "loud_bert"\n'
+  (tmp_path / "installed_here.py").write_text(text)
+  facts = tmp_path / "here-1.0.dist-info"
+  facts.mkdir()
+  (facts / "METADATA").write_text("Metadata-Version: 2.1\nName: here\nVersion: 1.0\n")
+  points = "[luke_jax.tasks]\nshouted = installed_here:Shouted\n"
+  points += "[luke_jax.systems]\nloud_bert = installed_here:LoudBert\n"
+  (facts / "entry_points.txt").write_text(points)
+  monkeypatch.syspath_prepend(tmp_path)
+  found = task_class("shouted")
+  assert found.__name__ == "Shouted" and is_named(found)
+  assert system_named("loud_bert") is system_of("loud_bert")
+  assert system_of("loud_bert").__name__ == "LoudBert" and system_of("nobody") is None
+  with pytest.raises(InputError, match="task 'shoutd': unknown"):
+    task_class("shoutd")
+
+
+def test_a_system_of_ones_own_is_given_to_fine_tune(tmp_path):
+  texts(tmp_path / "train.jsonl", 0)
+  start = save_roberta(tmp_path / "start")
+  own = type("OwnRoberta", (type(luke_jax.load(start).config),), {})
+  data = str(tmp_path / "train.jsonl")
+  made = luke_jax.fine_tune("classification", start, train=data, system=own, **{"run.steps": 1})
+  assert type(made.model.config) is own
