@@ -37,7 +37,8 @@ from luke_jax.models.system import Described, System
 from luke_jax.models.table import SIZES
 from luke_jax.nn.layers import ADAPTER, Dtype
 from luke_jax.plan.flops import flops_of
-from luke_jax.runs.recipes import RANK, made_up_experiment
+from luke_jax.runs.recipes import RANK, changed, consistent, with_recipe
+from luke_jax.runs.rules import Facts, decided
 from luke_jax.tasks.classification.task import TextClassification
 from luke_jax.tasks.contract import TextTask
 from luke_jax.tasks.ner.task import NIL, NamedEntities
@@ -342,7 +343,10 @@ def steps_of(config: System, batch: BatchSizes, *changes: str) -> Experiment:
   changes += (f"data.batch_size={batch.sequences}",)
   # A rate from the first step on, as PyTorch's side has.
   changes += ("schedule.warmup_ratio=0", "schedule.decay=constant")
-  return made_up_experiment(config, task, lengths, changes)
+  given = frozenset(text.partition("=")[0].strip() for text in changes)
+  given |= {"task.fit_head", "task.held_out", "task.words"}
+  made = changed(with_recipe(config.for_fine_tuning, task, None), changes)
+  return consistent(decided(Facts(made, given, lengths))[0])
 
 
 def _what(step: StepOfBoth) -> str:

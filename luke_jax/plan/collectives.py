@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterator
 
 from luke_jax.plan.chips import Chip
-from luke_jax.plan.hlo import Array, Computation, Execution, HloModule, Instruction, execution
+from luke_jax.plan.hlo import Array, Computation, Execution, HloModule, Instruction
 
 KINDS = (
   *("all-gather", "all-reduce", "reduce-scatter", "all-to-all", "ragged-all-to-all"),
@@ -35,12 +35,6 @@ class _Collective:
   operands: tuple[Array, ...]
   group: int  # chips that take part
   chain: str | None  # id shared by the parts of a collective that is spread over fusions
-
-  @property
-  def largest(self) -> int:
-    """Returns the bytes of the largest array that it reads or produces."""
-    gathered = self.group if self.kind == "all-gather" else 1
-    return max((a.bytes * gathered for a in self.operands), default=0)
 
   @property
   def sent(self) -> dict[str, float]:
@@ -117,16 +111,6 @@ def between_slices(program: HloModule, executed: Execution, slices: int) -> list
         sent[kind, array.dtype] += array.bytes * shares.get(kind, others) * run.times
   rows = [Traffic(kind, dtype, counts[kind, dtype], n) for (kind, dtype), n in sent.items()]
   return sorted(rows, key=lambda row: -row.bytes)
-
-
-def largest_collective(program: HloModule) -> int:
-  """Returns the bytes of the largest whole array that any collective moves."""
-  sizes = (
-    collective.largest
-    for executed in execution(program).instructions
-    for collective in _inside(program, executed.computation, executed.instruction)
-  )
-  return max(sizes, default=0)
 
 
 def _inside(

@@ -86,7 +86,7 @@ def chosen_experiment(
   model = _start(weights, task, type(backbone.config), suited, assignments)
   task, rows = _rows(task, model, examples, by_data="task.entities" not in given)
   lengths = np.array([len(row.input_ids) for row in rows])
-  experiment = _changed(_with_recipe(model.config.for_fine_tuning, task, str(begun)), assignments)
+  experiment = changed(with_recipe(model.config.for_fine_tuning, task, str(begun)), assignments)
   facts = Facts(experiment, given, lengths, fits(model))
   experiment, more = decided(facts, RULES)
   return Chosen(consistent(experiment), [*reasons, *more])
@@ -172,21 +172,11 @@ def _rows(
   return own, rows
 
 
-def _changed(experiment: Experiment, assignments: Sequence[str]) -> Experiment:
+def changed(experiment: Experiment, assignments: Sequence[str]) -> Experiment:
   """Returns the experiment with a user's changes; who gives steps means no epochs."""
   if any(text.startswith("run.steps=") for text in assignments):
     assignments = ["run.epochs=null", *assignments]
   return override(experiment, assignments)
-
-
-def made_up_experiment(
-  config: System, task: TextTask, lengths: np.ndarray, assignments: Sequence[str]
-) -> Experiment:
-  """Returns the experiment of a task on rows of these lengths, without files and a start."""
-  given = frozenset(text.partition("=")[0].strip() for text in assignments)
-  given |= {"task.fit_head", "task.held_out", "task.words"}
-  made = _changed(_with_recipe(config.for_fine_tuning, task, None), assignments)
-  return consistent(decided(Facts(made, given, lengths))[0])
 
 
 def in_form(
@@ -228,7 +218,7 @@ def check_able(task: type[TextTask], system: type[System], start: Path) -> None:
 
 def plain_experiment(kind: str | type) -> Experiment:
   """Returns the recipe for a task, a name or a user's own class, without files and a start."""
-  return _with_recipe(SIZES["tiny"], _class_of(kind)(), None)
+  return with_recipe(SIZES["tiny"], _class_of(kind)(), None)
 
 
 def start_sizes(
@@ -242,7 +232,8 @@ def start_sizes(
   return dataclasses.replace(config, vocab_size=config.vocab_size + added)
 
 
-def _with_recipe(config: System, task: TextTask, start: str | None) -> Experiment:
+def with_recipe(config: System, task: TextTask, start: str | None) -> Experiment:
+  """Returns the experiment of a task by the recipe of a system's authors, if they have one."""
   recipe = config.recipes.get(task.name, Recipe())
   devices = jax.device_count()
   sizes = math.lcm(recipe.batch_size, devices), math.lcm(32, devices)

@@ -1,7 +1,7 @@
-from plan.texts import COLLECTIVES, TRAFFIC
+from plan.texts import COLLECTIVES
 
 from luke_jax.plan.chips import CHIPS
-from luke_jax.plan.collectives import Traffic, largest_collective, only_moves, traffic
+from luke_jax.plan.collectives import Traffic, only_moves, traffic
 from luke_jax.plan.hlo import execution, parse
 
 ROW = 128
@@ -66,13 +66,6 @@ def test_sent_inside_what_computes():
 
 def test_time_on_the_links():
   assert Traffic("all-gather", "bf16", 1, 1e9).seconds(CHIPS["v5e"]) == 1 / 200
-
-
-def test_the_largest():
-  assert largest_collective(parse(COLLECTIVES)) == 1024 * F32  # padded
-  gathers = COLLECTIVES.replace("1000,128", "10,128").replace("1024,128", "16,128")
-  assert largest_collective(parse(gathers)) == 512 * BF16  # the gathered whole, not the piece
-  assert largest_collective(parse(TRAFFIC)) == 0
 
 
 def test_fusions_that_only_move():

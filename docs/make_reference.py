@@ -1,4 +1,4 @@
-"""Reference of the command line: `python -m luke_jax.cli.reference docs`.
+"""Reference of the command line: `python docs/make_reference.py`.
 
 Its content comes from the commands' signatures and docstrings.
 """
@@ -8,7 +8,6 @@ import dataclasses
 import inspect
 import itertools
 import re
-import sys
 import textwrap
 from collections.abc import Callable, Iterator
 from types import NoneType
@@ -21,7 +20,7 @@ INTRODUCTION = """\
 # The command line
 
 The output of `luke-jax COMMAND --help` for every command, a page a group, made from the code by
-`python -m luke_jax.cli.reference docs`, and a test keeps it current.
+`python docs/make_reference.py`, and a test keeps it current.
 
 ```bash
 luke-jax --help      # the commands that people use first
@@ -190,7 +189,7 @@ def _table(title: str, rows: list[Argument]) -> str:
 
 
 if __name__ == "__main__":
-  folder = Path(sys.argv[1])
+  folder = Path(__file__).parent
   (folder / "cli").mkdir(exist_ok=True)
   for name, text in reference().items():
     (folder / name).write_text(text, encoding="utf-8")
