@@ -2,7 +2,7 @@
 # measure.sh FOLDER [PART...]: what docs/measurements.md says of a GPU, in about nine minutes of one.
 # All parts, or those that are named; each has a limit, and what fails stops no other. FOLDER gets the
 # figures and the log. It needs the extras `cuda` and `parity`, in TOKENIZER a folder with RoBERTa's
-# vocab.json and merges.txt, and for `names` what experiments/english/ner_bert.py says.
+# vocab.json and merges.txt, and for `names` what experiments/english.py:ner-bert says.
 set -uo pipefail
 folder=${1:?folder for the figures} tokenizer=${TOKENIZER:?folder of a tokenizer}
 experiments=$(dirname "$(dirname "$0")")
@@ -33,10 +33,10 @@ measure() {
   XLA_FLAGS= JAX_PLATFORMS=cuda,cpu part agreement 100 "${python[@]}" -m pytest -q -m gpu "$root/tests/test_gpu.py"
   luke parity 60 parity "$root/data/sample_model" --output "$folder/parity.json"
   encoder base-bfloat16 130 --size luke-base --dtype bfloat16 --batch 32x128+32,32x512+128
-  step large-32 130 "$experiments/synthetic/luke_large.py"
+  step large-32 130 "$experiments/synthetic.py:luke-large"
   part attention 60 "${python[@]}" "$experiments/gpu/attention.py"
   for form in blocks fused; do
-    step "large-$form" 100 "$experiments/synthetic/luke_large.py" --set "running.attention=$form" \
+    step "large-$form" 100 "$experiments/synthetic.py:luke-large" --set "running.attention=$form" \
       --set model.attention_probs_dropout_prob=0
   done
   encoder large-bfloat16 150 --size luke-large --dtype bfloat16 --batch 32x128+32,8x512+128
@@ -45,12 +45,12 @@ measure() {
   luke graph-l1 60 bench graph --output "$folder/graph-l1.json"
   luke graph-l2 60 bench graph --norm 2 --output "$folder/graph-l2.json"
   luke graph-wide 60 bench graph --width 400 --negatives 256 --output "$folder/graph-wide.json"
-  luke names 150 experiment run "$experiments/english/ner_bert.py" --seeds 0 --output "$folder/names"
+  luke names 150 experiment run "$experiments/english.py:ner-bert" --seeds 0 --output "$folder/names"
   encoder base-float32 100 --size luke-base --batch 32x128+32,16x512+128
-  step large-64 120 "$experiments/synthetic/luke_large.py" --set data.batch_size=64
-  step large-short 120 "$experiments/synthetic/luke_large.py" --set data.batch_size=128 \
+  step large-64 120 "$experiments/synthetic.py:luke-large" --set data.batch_size=64
+  step large-short 120 "$experiments/synthetic.py:luke-large" --set data.batch_size=128 \
     --set task.words=128 --set task.entities=32
-  step ner-base 90 "$experiments/ner/luke_base.py" --set task.text="$tokenizer" --set data.batch_size=32 \
+  step ner-base 90 "$experiments/ner.py:luke-base" --set task.text="$tokenizer" --set data.batch_size=32 \
     --set task.train="$root/data/sample_tasks/ner/train.conll"
 }
 measure 2>&1 | tee "$folder/log"

@@ -20,7 +20,7 @@ AWARE = "model.use_entity_aware_attention=true"
 PRETRAINING = "data.batch_size=128", "data.evaluation_batch_size=128", "run.accumulation=1"
 # For the length of epochs, the number of records would be needed.
 FINE_TUNING = "run.epochs=null", "run.steps=1000"
-TASKS = "typing", "relations", "ner", "cloze", "qa"
+TASKS = "entity_typing", "relations", "ner", "cloze", "qa"
 PODS = (  # slice, batch, mesh.replica
   ("v5e:4x4", 128, 1),
   ("v5e:4x4", 128, 4),
@@ -35,18 +35,18 @@ COLUMNS = (
 Row = tuple[str, str, tuple[str, ...]]  # experiment, slice, changes
 ROWS: tuple[Row, ...] = (
   *(
-    ("pretraining/luke_large.py", chips, (AWARE, f"data.batch_size={size}", f"mesh.replica={n}"))
+    ("pretraining.py:luke-large", chips, (AWARE, f"data.batch_size={size}", f"mesh.replica={n}"))
     for chips, size, n in PODS
   ),
   *(
-    (f"pretraining/luke_{size}.py", chips, PRETRAINING)
+    (f"pretraining.py:luke-{size}", chips, PRETRAINING)
     for size in ("large", "base")
     for chips in CHIPS_16
   ),
-  ("pretraining/mluke_large.py", "v5e:4x4", PRETRAINING),
-  *((f"{task}/luke_large.py", "v5e:1x1", FINE_TUNING) for task in TASKS),
-  ("ernie_thu/pretraining.py", "v5e:2x2", FINE_TUNING),
-  ("graph/wikidata.py", "v5e:1x1", ()),
+  ("pretraining.py:mluke-large", "v5e:4x4", PRETRAINING),
+  *((f"{task}.py:luke-large", "v5e:1x1", FINE_TUNING) for task in TASKS),
+  ("ernie_thu.py:pretraining", "v5e:2x2", FINE_TUNING),
+  ("graph.py:wikidata", "v5e:1x1", ()),
 )
 
 

@@ -89,10 +89,10 @@ def bench_step(
   parameters: nothing is read from `run.start`, and nothing is saved. Its share of the speed of a
   square matrix product and, on GPUs and TPUs, its memory are shown.
 
-      luke-jax bench step experiments/synthetic/luke_large.py --set data.batch_size=16
+      luke-jax bench step experiments/synthetic.py:luke-large --set data.batch_size=16
 
   Args:
-    experiment: Python file with a function `config()` that returns an Experiment.
+    experiment: Experiment file, FILE.py, or a row of one, FILE.py:ROW.
     set: A field by its dotted name and its value, as often as needed.
     steps: Number of steps in a round.
     rounds: Number of rounds.

@@ -32,7 +32,7 @@ from luke_jax.runs.recipes import consistent, read_experiment
 from luke_jax.runs.training import run
 from luke_jax.terminal import Console
 from luke_jax.training import processes
-from luke_jax.training.experiment import Experiment, experiment_and_notes
+from luke_jax.training.experiment import Experiment, experiment_and_paper, file_and_row
 from luke_jax.training.loop import Summary
 from luke_jax.training.metrics import summary_line
 from luke_jax.training.overrides import override
@@ -57,10 +57,10 @@ def experiment_check(
   what no file says. The last line printed is a summary in JSON, and the status is 1 if something
   deviates.
 
-      luke-jax experiment check experiments/typing/luke_large.py
+      luke-jax experiment check experiments/entity_typing.py:luke-large
 
   Args:
-    experiment: Python file with a function `config()` that returns an Experiment.
+    experiment: Experiment file, FILE.py, or a row of one, FILE.py:ROW.
     topology: Kind of chip and shape of the slice that it would train on, such as v5e:2x2.
     set: A field by its dotted name and its value, as often as needed.
   """
@@ -91,9 +91,6 @@ def _memory(step: PlannedStep) -> Check:
   return Check(f"memory on {step.topology}", f"at most {available}", needed, True)
 
 
-PAPER = "PAPER"  # an experiment file's constant: the paper's row
-
-
 def experiment_run(
   experiment: Annotated[Path, Positional, arg(metavar="EXPERIMENT")],
   /,
@@ -107,18 +104,21 @@ def experiment_run(
   Each seed has a folder in the output. The same command resumes; seeds that are done stay as
   they are. `luke-jax experiment table` makes the paper's tables from the results.
 
-      luke-jax experiment run experiments/ner/luke_large.py --seeds 1..5
+      luke-jax experiment run experiments/ner.py:luke-large --seeds 1..5
 
   Args:
-    experiment: Python file with a function `config()` that returns an Experiment.
+    experiment: Experiment file, FILE.py, or a row of one, FILE.py:ROW.
     seeds: First and last seed, or a list: 1..5 or 1,3,12.
-    output: Folder for the seeds' folders; by default results/ner/luke_large for the file above.
+    output: Folder for the seeds' folders; by default results/ner/luke-large for the file above.
     set: A field by its dotted name and its value, as often as needed.
   """
   with watching(outcome) as watch:
     processes.join(None, None, None, before=watch.with_others)
-    output = output or Path("results", experiment.resolve().parent.name, experiment.stem)
-    base, paper = experiment_and_notes(experiment, PAPER)
+    file, row = file_and_row(experiment)
+    output = output or Path(
+      "results", file.stem if row else file.resolve().parent.name, row or file.stem
+    )
+    base, paper = experiment_and_paper(experiment)
     folders = []
     for seed in parse_seeds(seeds):
       folder = output / f"seed-{seed}"

@@ -16,7 +16,7 @@ from luke_jax.tasks.files import Faults
 from luke_jax.tasks.fine_tuning import FineTunedTask
 from luke_jax.tasks.known import CLASSES, task_class
 from luke_jax.tasks.labels.wordings import labels_in
-from luke_jax.training.experiment import load_experiment
+from luke_jax.training.experiment import is_experiment_file, load_experiment
 
 _LISTS = ("columns", "tag_names")
 
@@ -105,7 +105,7 @@ class ModelOptions:
     """
     if self.mentions and task != "qa":
       raise InputError(f"--mentions: {self.mentions}; expected none, for only qa links entities")
-    experiment = load_experiment(Path(task)) if task.endswith(".py") else None
+    experiment = load_experiment(Path(task)) if is_experiment_file(task) else None
     kind = task_class(task) if experiment is None else type(experiment.task)
     if not issubclass(kind, FineTunedTask):
       raise InputError(
