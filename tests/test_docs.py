@@ -61,7 +61,7 @@ TRAINS = re.compile(
 )
 # `luke_jax/nn/attention.py::Attention`: a file or folder of the repository, and a name in it; or
 # `experiments/ner.py:luke-large`, a row.
-PLACE = re.compile(r"`((?:luke_jax|tests|experiments|data)/[\w./-]*)(?:::?([\w-]+))?`")
+PLACE = re.compile(r"`((?:luke_jax|tests|benchmarks|experiments|data)/[\w./-]*)(?:::?([\w-]+))?`")
 LINK = re.compile(r"\]\(([^)#:]*)(?:#([^)]+))?\)")  # to a file, and a heading in it
 CODE = re.compile(r"```.*?```|`[^`\n]*`", re.DOTALL)
 

@@ -1,6 +1,6 @@
 """Times the attention of one layer of LUKE-large, in blocks and as JAX has it, and its products.
 
-    python experiments/gpu/attention.py [SEQUENCES TOKENS]
+    python benchmarks/gpu/attention.py [SEQUENCES TOKENS]
 
 By default 32 sequences of 640 tokens; original and entity-aware attention, in bfloat16. One line
 for each.

@@ -1,6 +1,6 @@
 """The cost of names in documents, with independent entities and in the paper's rows.
 
-    python -m experiments.independent_entities.cost DIRECTORY
+    python -m benchmarks.independent_entities DIRECTORY
 
 DIRECTORY has a tokenizer. A luke-base of random parameters reads made-up documents in three ways:
 a row for each sentence alone, as `luke-jax bench ner` does; the paper's rows, with the document

@@ -1,6 +1,6 @@
 """A linker over millions of entities with random vectors: how soon it starts, memory and speed.
 
-    python experiments/linkers/millions.py runs/linker/model many --entities 6000000
+    python benchmarks/linkers/millions.py runs/linker/model many --entities 6000000
 
 The knowledge is made once, in twice its size of memory; the same command measures it again.
 """

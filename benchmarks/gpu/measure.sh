@@ -5,8 +5,8 @@
 # vocab.json and merges.txt, and for `names` what experiments/english.py:ner-bert says.
 set -uo pipefail
 folder=${1:?folder for the figures} tokenizer=${TOKENIZER:?folder of a tokenizer}
-experiments=$(dirname "$(dirname "$0")")
-root=$(dirname "$experiments")
+benchmarks=$(dirname "$(dirname "$0")")
+root=$(dirname "$benchmarks") experiments=$(dirname "$benchmarks")/experiments
 shift
 read -ra python <<<"${PYTHON:-python3}"
 mkdir -p "$folder"
@@ -34,7 +34,7 @@ measure() {
   luke parity 60 parity "$root/data/sample_model" --output "$folder/parity.json"
   encoder base-bfloat16 130 --size luke-base --dtype bfloat16 --batch 32x128+32,32x512+128
   step large-32 130 "$experiments/synthetic.py:luke-large"
-  part attention 60 "${python[@]}" "$experiments/gpu/attention.py"
+  part attention 60 "${python[@]}" "$benchmarks/gpu/attention.py"
   for form in blocks fused; do
     step "large-$form" 100 "$experiments/synthetic.py:luke-large" --set "running.attention=$form" \
       --set model.attention_probs_dropout_prob=0

@@ -1,6 +1,6 @@
 """Texts with a label for few.py: domains of CrossNER's sentences, and topics of SIB-200's.
 
-    python experiments/own_data/files.py ../shared/data datasets/own_data
+    python benchmarks/own_data/files.py ../shared/data datasets/own_data
 
 The first folder has those of CrossNER and of SIB-200 as data/english/README.md and CONTRIBUTING.md
 name them. What is not there is left out.

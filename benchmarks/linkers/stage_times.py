@@ -1,7 +1,7 @@
 """Times of the stages from a dump to a linker's knowledge on one core, and those of a large wiki.
 
     luke-jax get english
-    python experiments/linkers/stage_times.py enwiki-part.xml.bz2 --gigabytes 100 --pages 6500000
+    python benchmarks/linkers/stage_times.py enwiki-part.xml.bz2 --gigabytes 100 --pages 6500000
 
 Vectors take time by the pages, all else by the bytes of XML; of a large wiki's pages examples and
 counts take as many as of a small one's.

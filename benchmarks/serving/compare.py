@@ -2,7 +2,7 @@
 
     pip install '.[serve,parity]' fastapi 'uvicorn[standard]'
     luke-jax train tagging --train TRAIN --model english --output runs/tags --set task.crf=false
-    python -m experiments.serving.compare runs/tags/model TEXTS --clients 1 16 64 200
+    python -m benchmarks.serving.compare runs/tags/model TEXTS --clients 1 16 64 200
 
 TEXTS has a text a line, or a word and its tag a line, as CoNLL's files. A tagging model without a
 CRF is one that transformers reads and computes to the end. Each client asks about one text, every
@@ -199,7 +199,7 @@ def main() -> None:
   commands = {
     "luke_jax": (*python, "luke_jax", "serve", options.model, "--port", "{port}"),
     "fastapi": (
-      *(*python, "experiments.serving.on_fastapi", options.model),
+      *(*python, "benchmarks.serving.on_fastapi", options.model),
       *("{port}", str(options.threads)),
     ),
   }

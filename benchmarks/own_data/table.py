@@ -1,7 +1,7 @@
 """The plain command on so many examples, by task, with all parameters and with adapters.
 
     luke-jax get english
-    python -m experiments.own_data.table ORIGINALS results/own_data --sizes 100 1000 --seeds 3
+    python -m benchmarks.own_data.table ORIGINALS results/own_data --sizes 100 1000 --seeds 3
 
 The first folder has the files that data/english/README.md names. Each training is `luke-jax train
 TASK --train FILE --model english` on a draw of the examples, and is scored once on at most 2,000

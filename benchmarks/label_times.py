@@ -1,6 +1,6 @@
 """Times names with 20 and with 1,000 labels, which were asked for before.
 
-python -m experiments.zero_shot.times
+python -m benchmarks.label_times
 """
 
 import re

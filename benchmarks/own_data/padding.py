@@ -1,6 +1,6 @@
 """Prints how much of the words of training batches is padding, by the number of lengths.
 
-    python -m experiments.own_data.padding ner politics/train.txt
+    python -m benchmarks.own_data.padding ner politics/train.txt
 
 The model is `english`, from `luke-jax get english`, and nothing is trained. The length that
 `luke-jax train` chooses has a star.

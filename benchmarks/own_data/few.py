@@ -1,8 +1,8 @@
 """The plain command on a few examples a label, with a fitted head and without, or SetFit beside it.
 
     luke-jax get english
-    python experiments/own_data/few.py classification POOL TEST --examples 8 --seeds 0 1 2
-    python experiments/own_data/few.py classification POOL TEST --set task.fit_head=false
+    python benchmarks/own_data/few.py classification POOL TEST --examples 8 --seeds 0 1 2
+    python benchmarks/own_data/few.py classification POOL TEST --set task.fit_head=false
 
 POOL and TEST are files of examples in JSON lines, such as files.py makes. Each seed draws so many
 examples of every label from POOL. `--setfit FOLDER` trains SetFit instead (`pip install setfit`,

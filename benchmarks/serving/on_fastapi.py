@@ -1,6 +1,6 @@
 """Server of a tagging model by FastAPI and transformers, written as their documents do.
 
-    python -m experiments.serving.on_fastapi MODEL PORT THREADS
+    python -m benchmarks.serving.on_fastapi MODEL PORT THREADS
 
 The endpoint is a plain function, which FastAPI calls in its threads; THREADS are those of PyTorch
 for each of them. uvicorn takes uvloop and httptools where they are installed.

@@ -1,8 +1,8 @@
 """The plain command on a few hundred sentences with names, or a loop of PyTorch beside it.
 
     luke-jax get english
-    python -m experiments.own_data.names TRAIN DEV TEST --seeds 3
-    python -m experiments.own_data.names TRAIN DEV TEST --seeds 3 --pytorch FOLDER
+    python -m benchmarks.own_data.names TRAIN DEV TEST --seeds 3
+    python -m benchmarks.own_data.names TRAIN DEV TEST --seeds 3 --pytorch FOLDER
 
 The files have a word and its BIO tag a line, as CrossNER's and WNUT-17's. `--first N` reads the
 first N sentences of TRAIN. Prints a line of JSON for each seed, and the mean F1 on TEST with its

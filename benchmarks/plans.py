@@ -1,6 +1,6 @@
 """Prints the table of plans in docs/plan.md, a row for each step as soon as it is compiled.
 
-    python experiments/launch/plans.py [WORD ...]
+    python benchmarks/plans.py [WORD ...]
 
 With words, only the rows whose experiment, slice or changes have one of them. A row takes one to
 five minutes on two cores; needs the extra `tpu`, and no data.
@@ -14,7 +14,7 @@ from luke_jax.plan.compiling import Compiled
 from luke_jax.plan.plan import Plan
 from luke_jax.runs.planned import PlannedStep
 
-EXPERIMENTS = Path(__file__).parents[1]
+EXPERIMENTS = Path(__file__).parents[1] / "experiments"
 CHIPS_16 = ("v5e:4x4", "v5p:2x2x4", "v6e:4x4")
 AWARE = "model.use_entity_aware_attention=true"
 PRETRAINING = "data.batch_size=128", "data.evaluation_batch_size=128", "run.accumulation=1"

@@ -1,6 +1,6 @@
 """Adds units of entities to the demonstration file of ERNIE's authors, which has phrases only.
 
-    python experiments/tiny_ernie_units.py demo_train_set.gz ernie-1.0 demo_units.gz
+    python -m data.ernie_baidu.demo_units demo_train_set.gz ernie-1.0 demo_units.gz
 
 Entities are the names of people, places and organisations that jieba's tagger finds (the extra zh),
 not those of a person. All else stays as it is.
