@@ -22,6 +22,7 @@ from luke_jax.models.network import on_backbone
 from luke_jax.plan.flops import encoder_flops
 from luke_jax.tasks.ner.documents import NamesExample
 from luke_jax.tasks.ner.task import NamedEntities
+from luke_jax.tasks.running import fitted
 from luke_jax.text import Row, load_tokenizer
 
 SIZE = "luke-base"
@@ -71,7 +72,7 @@ def reading(model: ModelParts, examples: list[NamesExample], way: str) -> Readin
   config = dataclasses.replace(backbone.config, independent_entities=independent)
   backbone = dataclasses.replace(backbone, config=config)
   network = on_backbone(model.network, backbone)
-  processor = task.fitted(model.processor, backbone)
+  processor = fitted(task, model.processor, backbone)
   return Reading(task, dataclasses.replace(model, network=network, processor=processor), examples)
 
 

@@ -25,7 +25,7 @@ from luke_jax.systems.bert import RobertaConfig, XlmRobertaConfig
 from luke_jax.systems.ernie_thu import ErnieThuConfig
 from luke_jax.systems.luke import LukeConfig
 from luke_jax.tasks.classification.task import TextClassification
-from luke_jax.tasks.fine_tuning import FineTunedTask
+from luke_jax.tasks.contract import TextTask
 from luke_jax.tasks.ner.task import NamedEntities
 from luke_jax.tasks.qa.task import QuestionAnswering
 from luke_jax.tasks.relations.task import RelationClassification
@@ -70,7 +70,7 @@ def labels(text: str) -> tuple[str, ...]:
   return tuple(" ".join(label.split()) for label in text.split(","))
 
 
-def minilm(kind: type[FineTunedTask], files: str, **fields: Any) -> Experiment:
+def minilm(kind: type[TextTask], files: str, **fields: Any) -> Experiment:
   """Returns a task over MiniLM; `files` has {} for train, dev and test."""
   start = published("english")
   splits = {split: files.format(split) for split in ("train", "dev", "test")}

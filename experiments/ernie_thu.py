@@ -31,8 +31,8 @@ from luke_jax.models.table import SIZES
 from luke_jax.pipeline.batches import Data
 from luke_jax.systems.ernie_thu import ErnieThuConfig
 from luke_jax.systems.ernie_thu.pretraining import AlignedPretraining
+from luke_jax.tasks.contract import TextTask
 from luke_jax.tasks.files import Faults
-from luke_jax.tasks.fine_tuning import FineTunedTask
 from luke_jax.tasks.relations.task import RelationClassification
 from luke_jax.tasks.typing.task import EntityTyping
 from luke_jax.training.experiment import Experiment, Run
@@ -98,7 +98,7 @@ def sample_pretraining() -> Experiment:
   )
 
 
-def fine_tuning(kind: type[FineTunedTask], folder: str, **fields: Any) -> Experiment:
+def fine_tuning(kind: type[TextTask], folder: str, **fields: Any) -> Experiment:
   """Returns a task on the files of a folder, with their labels if none are given."""
   files = {split: f"ernie-data/{folder}/{split}.json" for split in ("train", "dev", "test")}
   task = kind(**files, text="ernie-thu-base", vectors="kg_embed", **fields)

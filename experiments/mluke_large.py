@@ -13,7 +13,7 @@ import dataclasses
 from luke_jax.models.system import Running
 from luke_jax.models.table import SIZES
 from luke_jax.pipeline.batches import Data
-from luke_jax.tasks.fine_tuning import FineTunedTask
+from luke_jax.tasks.contract import TextTask
 from luke_jax.tasks.ner.task import NamedEntities
 from luke_jax.tasks.qa.task import QuestionAnswering
 from luke_jax.tasks.relations.task import RelationClassification
@@ -30,7 +30,7 @@ per:employee_of per:origin per:spouse per:stateorprovinces_of_residence per:titl
 """
 
 
-def mluke(task: FineTunedTask) -> Experiment:
+def mluke(task: TextTask) -> Experiment:
   """Returns the experiment of a task; batches of 32, 5 epochs, learning rate 1e-5."""
   return Experiment(
     model=dataclasses.replace(SIZES["mluke-large"], entity_vocab_size=4),

@@ -16,7 +16,7 @@ from pathlib import Path
 from luke_jax.pipeline.batches import Data
 from luke_jax.tasks.classification.task import TextClassification
 from luke_jax.tasks.cloze.task import ClozeAnswering
-from luke_jax.tasks.fine_tuning import FineTunedTask
+from luke_jax.tasks.contract import TextTask
 from luke_jax.tasks.ner.task import NamedEntities
 from luke_jax.tasks.qa.task import QuestionAnswering
 from luke_jax.tasks.relations.task import RelationClassification
@@ -40,7 +40,7 @@ NAMES = ("LOC", "MISC", "ORG", "PER")
 TAGS = ("O", *(f"{prefix}-{label}" for label in NAMES for prefix in "BI"))
 
 
-def sample(kind: type[FineTunedTask], *changes: str, files: str = "", **fields: object) -> Row:
+def sample(kind: type[TextTask], *changes: str, files: str = "", **fields: object) -> Row:
   """Returns the row of a task; `changes` are those of its experiment, `fields` the task's."""
 
   def config() -> Experiment:

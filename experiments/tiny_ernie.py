@@ -18,7 +18,7 @@ from luke_jax.pipeline.batches import Data
 from luke_jax.systems.ernie_baidu import ErnieBaiduConfig
 from luke_jax.systems.ernie_baidu.pretraining import UnitPretraining
 from luke_jax.tasks.classification.task import TextClassification
-from luke_jax.tasks.fine_tuning import FineTunedTask
+from luke_jax.tasks.contract import TextTask
 from luke_jax.tasks.tagging.task import Tagging
 from luke_jax.training.experiment import Experiment, Run
 from luke_jax.training.optimizer import Optimizer, Schedule
@@ -61,7 +61,7 @@ def pretraining() -> Experiment:
   )
 
 
-def fine_tuning(task: FineTunedTask) -> Experiment:
+def fine_tuning(task: TextTask) -> Experiment:
   """Returns the experiment of a task."""
   return Experiment(
     model=dataclasses.replace(MODEL, hidden_dropout_prob=0.1, attention_probs_dropout_prob=0.1),

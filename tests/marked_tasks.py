@@ -18,6 +18,7 @@ from luke_jax.models.system import Backbone
 from luke_jax.pipeline.batches import Data
 from luke_jax.systems.bert.config import BertConfig
 from luke_jax.tasks.files import Faults
+from luke_jax.tasks.running import processor_for
 from luke_jax.training.experiment import Experiment
 from luke_jax.training.mesh import make_mesh
 from luke_jax.training.optimizer import Optimizer
@@ -41,7 +42,7 @@ def with_labels(task: Any) -> Any:
 
 def experiment(task: Any, **fields: Any) -> Experiment:
   """A tiny model; `fields` are of its config."""
-  words = task.processor(backbone()).tokenizer.vocab_size
+  words = processor_for(task, backbone()).tokenizer.vocab_size
   sizes = {"vocab_size": words, "entity_vocab_size": 4}
   sizes |= {"hidden_size": 32, "intermediate_size": 64}
   return Experiment(
@@ -58,7 +59,7 @@ def random_bert(task: Any) -> Model:
   sizes |= {"intermediate_size": 12, "max_position_embeddings": 32}
   backbone = Backbone(BertConfig(vocab_size=experiment(task).model.vocab_size, **sizes))
   rng = np.random.default_rng(0)
-  shapes = jax.eval_shape(lambda: task.initial_params(backbone, jax.random.key(0)))
+  shapes = jax.eval_shape(lambda: task.engine().initial_params(backbone, jax.random.key(0)))
   params = jax.tree.map(lambda x: rng.normal(size=x.shape).astype(np.float32) / 2, shapes)
   return Model.of(trained_model(task, task.network(backbone), params))
 
@@ -72,9 +73,9 @@ def learned(chosen: Experiment, steps: int) -> tuple[list[float], dict[str, floa
 
 def loss_and_gradients(task: Any, backbone: Backbone, rows: int) -> tuple[float, dict]:
   """Of fresh parameters, on some rows of the task's training file."""
-  records = task.records(backbone, "train")
-  batch = task.rows(backbone, [records[i] for i in range(rows)], [])
-  params = task.initial_params(backbone, jax.random.key(0))
+  records = task.engine().records(backbone, "train")
+  batch = task.engine().rows(backbone, [records[i] for i in range(rows)], [])
+  params = task.engine().initial_params(backbone, jax.random.key(0))
   return jax.jit(
     jax.value_and_grad(lambda p: task.loss(backbone, p, batch, task.weights(batch), None)[0])
   )(params)

@@ -36,7 +36,7 @@ def gpu():
 def losses(experiment, device):
   """Of a few steps, with dropout."""
   program = Program(experiment, make_mesh(experiment.mesh, [device]), STEPS)
-  batches = program.training_batches(experiment.task.records(program.backbone, "train"))
+  batches = program.training_batches(experiment.engine.records(program.backbone, "train"))
   state, step, found = program.fresh_state(), program.step, []
   for number in range(STEPS):
     state, metrics = step(state, program.placed(batches(number)))

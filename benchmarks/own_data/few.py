@@ -72,6 +72,7 @@ def ours(options: argparse.Namespace, drawn: list[dict[str, Any]], seed: int) ->
   from luke_jax.runs.recipes import task_experiment
   from luke_jax.runs.training import run
   from luke_jax.tasks.files import Faults
+  from luke_jax.tasks.running import checked, read_examples
 
   with tempfile.TemporaryDirectory() as folder:
     file = Path(folder) / "train.jsonl"
@@ -81,7 +82,7 @@ def ours(options: argparse.Namespace, drawn: list[dict[str, Any]], seed: int) ->
     run(chosen, AnyPath(folder) / "run")
     model = Model.of(run_model(AnyPath(folder) / "run")[0])
   task, faults = task_of(model), Faults(skip=True)  # the few texts that are longer than a row
-  examples = task.check(task.read_examples(str(options.test), faults), faults)
+  examples = checked(task, read_examples(task, str(options.test), faults), faults)
   found = [x for _, x in predictions(model, task, examples, faults, file=str(options.test))]
   scores = task.evaluate(examples, found).scores
   return scores["accuracy" if options.task == "classification" else "f1"]

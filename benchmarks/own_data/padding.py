@@ -21,8 +21,8 @@ EPOCHS, MOST = 8, 8
 def shares(experiment: Experiment) -> dict[int, float]:
   """Returns the share of padding by the number of lengths."""
   task, size = experiment.task, experiment.data.batch_size
-  records = task.records(experiment.backbone, "train")
-  lengths, found = task.lengths(records), {}
+  records = task.engine().records(experiment.backbone, "train")
+  lengths, found = task.engine().lengths(records), {}
   for number in range(1, MOST + 1):
     rooms = Lengths.of(lengths, number, task.words)
     batches = TrainingBatches(records, tuple, 0, size, 1, np.arange(size), rooms)

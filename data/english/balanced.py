@@ -18,6 +18,7 @@ from luke_jax.inference.batches import outputs, shapes_of
 from luke_jax.inference.settings import processor_of, task_of
 from luke_jax.runs.models import run_model
 from luke_jax.tasks.files import Faults
+from luke_jax.tasks.running import read_examples
 
 from .unrelated import NONE
 
@@ -50,7 +51,7 @@ def logits_of(model: ModelParts, path: Path) -> np.ndarray:
   """Returns the logits of a file's examples."""
   task = task_of(model)
   processor = processor_of(model, task)
-  rows = task.features(processor, task.read_examples(str(path), Faults()))
+  rows = task.features(processor, read_examples(task, str(path), Faults()))
   found = outputs(model, task, rows, processor.entity_vocab.pad_id, shapes_of(model.backbone))
   return np.stack(found["logits"])
 

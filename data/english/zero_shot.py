@@ -25,9 +25,10 @@ from luke_jax.inference.settings import Calibration, task_of
 from luke_jax.model import Model, load
 from luke_jax.runs.models import backbone_of, fitted, model_directory, plain, refitted
 from luke_jax.tasks.calibration import Answered, calibration_error
+from luke_jax.tasks.contract import TextTask
 from luke_jax.tasks.evaluation import Evaluation
 from luke_jax.tasks.files import Faults
-from luke_jax.tasks.fine_tuning import FineTunedTask
+from luke_jax.tasks.running import checked, read_examples
 
 OTHER = "misc"
 WNUT_WORDS = {
@@ -50,15 +51,15 @@ def sets(originals: Path, split: str) -> Iterator[tuple[str, Path, dict[str, str
   yield "wnut17", originals / "wnut17" / WNUT_FILES[split], WNUT_WORDS
 
 
-def asking(model: Model, labels: dict[str, str]) -> FineTunedTask:
+def asking(model: Model, labels: dict[str, str]) -> TextTask:
   """Returns a model's task with the labels of a set."""
   return task_of(model, **asked(model, [f"{name}={wording}" for name, wording in labels.items()]))
 
 
-def evaluation_of(model: Model, task: FineTunedTask, file: Path) -> Evaluation:
+def evaluation_of(model: Model, task: TextTask, file: Path) -> Evaluation:
   """Returns a model's evaluation on a file."""
   faults = Faults(skip=True)
-  examples = task.check(task.read_examples(str(file), faults), faults)
+  examples = checked(task, read_examples(task, str(file), faults), faults)
   return task.evaluate(examples, [spans for _, spans in predictions(model, task, examples)])
 
 

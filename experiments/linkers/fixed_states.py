@@ -36,6 +36,7 @@ from luke_jax.tasks.linking.candidates import IDS
 from luke_jax.tasks.linking.knowledge import open_knowledge
 from luke_jax.tasks.linking.names import NONE
 from luke_jax.tasks.predictions import Link
+from luke_jax.tasks.running import checked
 from luke_jax.text import Row
 
 WORDS, NAMES = 128, 16  # of a row, as in training
@@ -137,7 +138,7 @@ class Split(NamedTuple):
 
 def read_split(model: ModelParts, task: VariedLinking, file: Path) -> Split:
   """Returns a file's names with their states in the model."""
-  examples = task.check(task.read(file, Faults()), Faults())
+  examples = checked(task, task.read(file, Faults()), Faults())
   processor = processor_of(model, task)
   rows = task.features(processor, examples)
   encoder, backbone = model.backbone.config.name, model.backbone

@@ -24,6 +24,7 @@ from luke_jax.runs.training import run
 from luke_jax.systems.luke import LukeConfig
 from luke_jax.tasks.files import Faults
 from luke_jax.tasks.linking.task import EntityLinking
+from luke_jax.tasks.running import checked
 
 PASSES = (0, 2, 16)  # at once, the surest half first, one of a row's names after the other
 LINKERS: dict[str, tuple[dict[str, Any], tuple[int, ...]]] = {
@@ -40,7 +41,7 @@ def scores(folder: Path, knowledge: Path, steps: int, tested: int) -> dict[str, 
   head: Any = model.network.head
   model = dataclasses.replace(model, network=Network(model.backbone, head.clone(steps=steps)))
   task = EntityLinking(knowledge=str(knowledge), words=128, entities=16)
-  examples = task.check(task.read(knowledge / "dev.jsonl", Faults()), Faults())[:tested]
+  examples = checked(task, task.read(knowledge / "dev.jsonl", Faults()), Faults())[:tested]
   processor = processor_of(model, task)
   rows = task.features(processor, examples)
   found = outputs(model, task, rows, processor.entity_vocab.pad_id, shapes_of(model.backbone))

@@ -45,6 +45,7 @@ from luke_jax.systems.luke import LukeConfig
 from luke_jax.tasks.files import Faults
 from luke_jax.tasks.labels.task import LabelledNames
 from luke_jax.tasks.labels.wordings import keep_wordings
+from luke_jax.tasks.running import checked
 from luke_jax.text import Processor
 from luke_jax.text.rows import WORD_INPUTS, Sizes
 
@@ -153,7 +154,7 @@ def batches(
   """Yields the batches of a training."""
   rng, faults = np.random.default_rng(seed), Faults(skip=True)
   task = AskedNames(train=str(file), text=str(published("english")))
-  examples = task.check(task.read(file, faults), faults)
+  examples = checked(task, task.read(file, faults), faults)
   drawn = [examples[i] for i in rng.permutation(len(examples))[: steps * BATCH]]
   texts = tuple(dict.fromkeys(task.wordings(drawn)))
   vectors = reader_of(published("english")).vectors(texts)
@@ -204,7 +205,7 @@ def asking(labels: dict[str, str]) -> AskedNames:
 def found(model: ModelParts, file: Path, labels: dict[str, str], most: int) -> Found:
   """Returns the spans that a model finds in the first sentences of a file."""
   task, faults = asking(labels), Faults(skip=True)
-  examples = task.check(task.read(file, faults), faults)[:most]
+  examples = checked(task, task.read(file, faults), faults)[:most]
   spans, right, names = [], [], 0
   for example, of_example in predictions(model, task, examples):
     wanted = {

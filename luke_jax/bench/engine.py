@@ -91,7 +91,7 @@ def _bare_steps(chosen: Experiment) -> Callable[[], float]:
   """Returns a function that takes a run's steps on one batch and returns their seconds."""
   steps = chosen.run.steps or 0
   program = Program(chosen, make_mesh(chosen.mesh), steps)
-  records = chosen.task.records(chosen.backbone, "train")
+  records = chosen.engine.records(chosen.backbone, "train")
   batch = program.placed(program.training_batches(records)(0))
   step = program.step
 

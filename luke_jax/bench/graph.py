@@ -164,7 +164,7 @@ def our_side(path: Path, sizes: TransEConfig, negatives: int) -> OurGraph:
     run=Run(steps=len(graph.splits["train"]) // BATCH),
   )
   program = Program(experiment, make_mesh(experiment.mesh), experiment.run.steps or 1)
-  batches = program.training_batches(experiment.task.records(program.backbone, "train"))
+  batches = program.training_batches(experiment.engine.records(program.backbone, "train"))
   return OurGraph(program, batches, program.step, program.fresh_state())
 
 

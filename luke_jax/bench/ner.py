@@ -27,6 +27,7 @@ from luke_jax.nn.layers import Dtype
 from luke_jax.systems.luke import SIZES
 from luke_jax.tasks.ner.documents import NamesExample
 from luke_jax.tasks.ner.task import NIL, NamedEntities
+from luke_jax.tasks.running import fitted
 from luke_jax.text import Processor, Row, Tokenizer, load_tokenizer
 from luke_jax.text.entity_vocab import SPECIAL_ENTITIES
 from luke_jax.text.tokenizer import Bounds
@@ -136,7 +137,7 @@ def random_model(tokenizer: Tokenizer, size: str, examples: Sequence[NamesExampl
   )
   network = TASK.network(Backbone(config))
   params = jax.device_get(initial_params(network, jax.random.key(0)))
-  processor = TASK.fitted(Processor(tokenizer, SPECIAL_ENTITIES))
+  processor = fitted(TASK, Processor(tokenizer, SPECIAL_ENTITIES))
   model = ModelParts(network, params, LABELS, tokenizer, processor)
   logits = np.concatenate(_logits(model, examples)[1])
   margin = logits[:, 1:].max(axis=-1) - logits[:, 0]

@@ -52,7 +52,7 @@ def run(experiment: Experiment, steps: int, rounds: int) -> StepTimes:
       raise InputError(f"{name}: {number}; expected 1 or more")
   mesh = make_mesh(experiment.mesh)
   measured = Program(experiment, mesh, experiment.run.steps or steps)
-  batches = measured.training_batches(experiment.task.records(measured.backbone, "train"))
+  batches = measured.training_batches(experiment.engine.records(measured.backbone, "train"))
   program = measured.padded_to(batches.room(0))
   start = time.perf_counter()
   step: object = program.step

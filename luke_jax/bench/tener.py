@@ -25,6 +25,7 @@ from luke_jax.pipeline.batches import Data
 from luke_jax.systems.tener.config import SIZES, TenerConfig
 from luke_jax.tasks.files import Faults
 from luke_jax.tasks.ner.documents import NamesExample
+from luke_jax.tasks.running import Running
 from luke_jax.tasks.tagging.task import Tagging, legal_neighbours
 from luke_jax.text import Processor, Row, save_processor
 from luke_jax.text.entity_vocab import SPECIAL_ENTITIES
@@ -105,7 +106,7 @@ class OurTener:
       optimizer=Optimizer(recipe.learning_rate, **options),
     )
     self.batch, self.backbone = batch, experiment.backbone
-    records = self.task.records(self.backbone, "train")
+    records = Running(self.task).records(self.backbone, "train")
     self.rows: Sequence[Row] = records.rows
     steps = max(1, len(records) // batch)
     experiment = dataclasses.replace(experiment, run=Run(steps=steps))

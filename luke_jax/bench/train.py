@@ -31,7 +31,7 @@ from luke_jax.models.network import initial_params
 from luke_jax.models.system import Described
 from luke_jax.nn.layers import ADAPTER
 from luke_jax.plan.flops import flops_of
-from luke_jax.tasks.fine_tuning import FineTunedTask
+from luke_jax.tasks.contract import TextTask
 from luke_jax.training.experiment import Experiment
 from luke_jax.training.mesh import make_mesh
 from luke_jax.training.optimizer import decays
@@ -50,7 +50,7 @@ class OurStep:
 
   def __init__(self, experiment: Experiment, batch: BatchSizes):
     task, key = experiment.task, jax.random.key(0)
-    assert isinstance(task, FineTunedTask)
+    assert isinstance(task, TextTask)
     network, adapter = task.network(experiment.backbone), experiment.optimizer.adapter
     params: dict = initial_params(network, key)
     if adapter:

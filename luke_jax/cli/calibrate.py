@@ -23,10 +23,11 @@ from luke_jax.runs.models import (
   refitted,
 )
 from luke_jax.tasks.calibration import Answered, calibration_error
+from luke_jax.tasks.contract import TextTask
 from luke_jax.tasks.files import Faults
-from luke_jax.tasks.fine_tuning import FineTunedTask
 from luke_jax.tasks.label_checks import checked_to_score
 from luke_jax.tasks.linking.task import WITHHELD, EntityLinking
+from luke_jax.tasks.running import read_examples
 from luke_jax.training.metrics import summary_line
 
 CONFIG = "config.json"
@@ -63,7 +64,7 @@ def run(
   model, settings = reading.read(task, directory)
   settings = form.of(settings)
   faults = Faults(skip=skip_bad)
-  examples, _ = checked_to_score(settings, settings.read_examples(str(file), faults), faults)
+  examples, _ = checked_to_score(settings, read_examples(settings, str(file), faults), faults)
   asking_plainly = asking(model, plain(settings), examples)
   model = _without_calibration(model)
   found_in = predictions(model, asking_plainly, examples, faults, file=str(file))
@@ -93,7 +94,7 @@ def run(
   print(summary_line({**figures, "config": str(place)}))
 
 
-def _write(place: Path, task: FineTunedTask, found: Calibration, sure: float | None) -> None:
+def _write(place: Path, task: TextTask, found: Calibration, sure: float | None) -> None:
   """Writes the meaning of scores into a model's config.json."""
   config = read_json_object(place, "the config of a model")
   ours = config.get(KEY)

@@ -26,14 +26,15 @@ from luke_jax.show.marked import marked_line, pieces_of
 from luke_jax.systems.ernie_baidu.pairs import LEVELS, Segmenter, unit_instances
 from luke_jax.systems.ernie_baidu.units import write_units
 from luke_jax.tasks.classification.task import TextClassification
+from luke_jax.tasks.contract import TextTask
 from luke_jax.tasks.datasets import is_split, library
 from luke_jax.tasks.files import Faults, asked_in, labels_in
-from luke_jax.tasks.fine_tuning import FineTunedTask
 from luke_jax.tasks.known import TaskName, task_class, task_files
 from luke_jax.tasks.ner.documents import NamesExample, to_words
 from luke_jax.tasks.ner.features import marks, missed_entities
 from luke_jax.tasks.ner.tags import Labelled
 from luke_jax.tasks.ner.task import NamedEntities
+from luke_jax.tasks.running import processor_for, read_examples
 from luke_jax.text import Processor, Row, Tokenizer, load_tokenizer
 from luke_jax.text.unknown import CountingTokenizer, counted
 from luke_jax.text.word_piece import WordPieceTokenizer
@@ -72,7 +73,7 @@ def data_check(
   settings = form.of(task_class(task)(text=str(directory or "")))
   settings = with_attributes(settings, attributes)
   # Before the file is read, so that a fault of the model is not reported as one of the file.
-  reading = settings.processor(read_backbone(directory)) if directory else None
+  reading = processor_for(settings, read_backbone(directory)) if directory else None
   checked = [_check(file, settings, reading) for file in files]
   for file, (examples, _) in zip(files[1:], checked[1:], strict=True):
     for line in _compared(checked[0][0], examples):
@@ -81,7 +82,7 @@ def data_check(
 
 
 def _check(
-  file: str, settings: FineTunedTask, reading: Processor | None
+  file: str, settings: TextTask, reading: Processor | None
 ) -> tuple[list[dict[str, object]], int]:
   """Prints what there is to say of a file; returns its examples as JSON, and its faults."""
   faults = Faults(skip=True)
@@ -90,7 +91,7 @@ def _check(
   with warnings.catch_warnings(record=True) as notes:
     warnings.simplefilter("always")
     try:
-      examples = settings.read_examples(file, faults)
+      examples = read_examples(settings, file, faults)
       lines = look(settings, file, examples, faults, reading)
     except InputError as fault:
       faults.found.append(fault)
@@ -152,7 +153,7 @@ T = TypeVar("T")
 
 
 def look(
-  settings: FineTunedTask,
+  settings: TextTask,
   file: str,
   examples: Sequence[Any],
   faults: Faults,
@@ -178,7 +179,7 @@ def look(
 
 
 def _findable(
-  settings: FineTunedTask,
+  settings: TextTask,
   file: str,
   examples: Sequence[NamesExample],
   faults: Faults,
@@ -229,7 +230,7 @@ def _spans(example: NamesExample) -> list[Labelled]:
 
 
 def _pieces(
-  tokenizer: Tokenizer, settings: FineTunedTask, examples: Sequence[Any], rows: Sequence[Row]
+  tokenizer: Tokenizer, settings: TextTask, examples: Sequence[Any], rows: Sequence[Row]
 ) -> Iterator[str]:
   """Yields rows with entities, by word pieces."""
 

@@ -22,14 +22,15 @@ from luke_jax.inference.predicting import LEAST, asking, predictions
 from luke_jax.show.evaluation_page import page
 from luke_jax.show.evaluations import tables
 from luke_jax.tasks.calibration import SURE, calibration_error, threshold_for, threshold_for_recall
+from luke_jax.tasks.contract import TextTask
 from luke_jax.tasks.evaluation import Evaluation
 from luke_jax.tasks.files import Faults
-from luke_jax.tasks.fine_tuning import FineTunedTask
 from luke_jax.tasks.known import TaskName, task_class, task_scores
 from luke_jax.tasks.label_checks import checked_to_score, counted_as_missed
 from luke_jax.tasks.linking.task import EntityLinking
 from luke_jax.tasks.ner.score import other_labels, without_labels
 from luke_jax.tasks.ner.task import NamedEntities
+from luke_jax.tasks.running import read_examples
 from luke_jax.tasks.tagging.task import Tagging
 from luke_jax.terminal import Console
 from luke_jax.training.metrics import summary_line
@@ -140,9 +141,9 @@ def evaluate(
   print(summary_line(figures))
 
 
-def _read(settings: FineTunedTask, file: Path, faults: Faults) -> tuple[list[Any], list[str]]:
+def _read(settings: TextTask, file: Path, faults: Faults) -> tuple[list[Any], list[str]]:
   """Returns a file's examples with answers, and those labels that the model does not know."""
-  examples = settings.read_examples(str(file), faults)
+  examples = read_examples(settings, str(file), faults)
   try:
     examples, unknown = checked_to_score(settings, examples, faults)
   except InputError as fault:
@@ -188,7 +189,7 @@ def _for_recall(everything: Evaluation, recall: float) -> dict[str, float | None
   return {"threshold": told.threshold, "recall_of_examples": told.recall}
 
 
-def _finding(settings: FineTunedTask, find_names: bool) -> FineTunedTask:
+def _finding(settings: TextTask, find_names: bool) -> TextTask:
   """Returns the task, which finds the names that it links if it is told to."""
   if not find_names:
     return settings
@@ -203,7 +204,7 @@ def _write(path: Path, text: str) -> None:
 
 
 def _with_labels_of(
-  examples: Sequence[Any], predicted: list[Any], settings: FineTunedTask, only: bool
+  examples: Sequence[Any], predicted: list[Any], settings: TextTask, only: bool
 ) -> list[Any]:
   """Returns names without labels that the file never has, or says how many such there are."""
   if not isinstance(settings, NamedEntities | Tagging):
@@ -253,7 +254,7 @@ def score(
   """
   faults = Faults(skip=skip_bad)
   settings = with_attributes(form.of(task_class(task)()), attributes)
-  examples = settings.read_examples(str(gold), faults)
+  examples = read_examples(settings, str(gold), faults)
   if not examples:
     raise InputError(f"{gold}: no examples; expected one at least")
   scores = task_scores(task)

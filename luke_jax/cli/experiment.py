@@ -231,7 +231,7 @@ def run_seed(
       steps=summary["steps"],
       paper=paper,
       changes=tuple(changes),
-      data={source: hash_of(source) for source in experiment.task.splits.values()},
+      data={source: hash_of(source) for source in experiment.engine.splits.values()},
       parameters=_parameters(experiment),
     )
     finished(result, folder, file)  # last: until then the same command repeats the seed
@@ -249,7 +249,7 @@ def _by_split(summary: Summary) -> dict[str, dict[str, float]]:
 
 def _parameters(experiment: Experiment) -> int:
   key = jax.random.key(0)
-  shapes = jax.eval_shape(lambda: experiment.task.initial_params(experiment.backbone, key))
+  shapes = jax.eval_shape(lambda: experiment.engine.initial_params(experiment.backbone, key))
   return sum(math.prod(x.shape) for x in jax.tree.leaves(shapes))
 
 

@@ -24,8 +24,9 @@ from luke_jax.inference.inputs import symbolic_inputs
 from luke_jax.inference.predicting import asking
 from luke_jax.inference.settings import task_of
 from luke_jax.runs.models import backbone_of, model_directory
+from luke_jax.tasks.contract import TextTask
 from luke_jax.tasks.files import Faults
-from luke_jax.tasks.fine_tuning import FineTunedTask
+from luke_jax.tasks.running import checked, read_examples
 from luke_jax.text.rows import WORD_INPUTS
 
 ENOUGH = 100  # examples, of which one is a point
@@ -34,7 +35,7 @@ ENOUGH = 100  # examples, of which one is a point
 class Examples(NamedTuple):
   """Examples with answers, and the task that scores them."""
 
-  task: FineTunedTask
+  task: TextTask
   examples: Sequence[Any]
 
 
@@ -98,9 +99,9 @@ def run(
     return 0 if examples is None else _write_int8(model, examples, directory, most_lost)
 
 
-def _examples(model: ModelParts, task: FineTunedTask, file: Path) -> Examples:
+def _examples(model: ModelParts, task: TextTask, file: Path) -> Examples:
   faults = Faults()
-  examples = task.check(task.read_examples(str(file), faults), faults)
+  examples = checked(task, read_examples(task, str(file), faults), faults)
   if not examples:
     raise InputError(f"{file}: no examples with answers; expected one at least")
   return Examples(asking(model, task, examples), examples)

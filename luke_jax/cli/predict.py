@@ -16,10 +16,11 @@ from luke_jax.files import Path, check_place, is_file_in, is_there, whole
 from luke_jax.inference.predicting import Abstaining, for_predictions, predictions
 from luke_jax.show.picture import STYLE
 from luke_jax.show.predictions import pictured, shown
+from luke_jax.tasks.contract import Example, Prediction, TextTask
 from luke_jax.tasks.datasets import is_split
 from luke_jax.tasks.files import Faults, json_object, lines, lines_of, parse_lines
-from luke_jax.tasks.fine_tuning import Example, FineTunedTask, Prediction
 from luke_jax.tasks.ner.files import to_columns
+from luke_jax.tasks.running import read_examples
 from luke_jax.terminal import Console
 from luke_jax.web_page import FOOT, head
 
@@ -84,7 +85,7 @@ def run(
 
 
 def _show(
-  settings: FineTunedTask[Example, Prediction],
+  settings: TextTask[Example, Prediction],
   predicted: Iterable[tuple[Example, Prediction]],
   output: Path | None,
   write: Callable[..., int],
@@ -104,7 +105,7 @@ def _show(
 
 
 def examples_in(
-  settings: FineTunedTask[Example, Prediction], source: str, faults: Faults
+  settings: TextTask[Example, Prediction], source: str, faults: Faults
 ) -> tuple[Iterable[Example], int | None]:
   """Returns the examples, one by one if they come in lines, and their number if it is known."""
   if source == STANDARD_INPUT:
@@ -124,7 +125,7 @@ def examples_in(
     with path.open("rb") as file:
       total = sum(1 for _ in file)
     return _parsed(settings, lines(path), source, faults), total
-  examples = settings.read_examples(source, faults)
+  examples = read_examples(settings, source, faults)
   return examples, len(examples)
 
 
@@ -137,7 +138,7 @@ def announced(examples: Iterable[Example]) -> Iterator[Example]:
 
 
 def _parsed(
-  settings: FineTunedTask[Example, Prediction],
+  settings: TextTask[Example, Prediction],
   numbered: Iterable[tuple[int, str]],
   where: str,
   faults: Faults,
@@ -156,7 +157,7 @@ def _parsed(
 
 
 def _write(
-  settings: FineTunedTask[Example, Prediction],
+  settings: TextTask[Example, Prediction],
   predicted: Iterable[tuple[Example, Prediction]],
   file: TextIO,
 ) -> int:
@@ -180,7 +181,7 @@ def _writer(output: Path | None, task: str) -> Callable[..., int]:
 
 
 def _write_page(
-  settings: FineTunedTask[Example, Prediction],
+  settings: TextTask[Example, Prediction],
   predicted: Iterable[tuple[Example, Prediction]],
   file: TextIO,
 ) -> int:
@@ -194,7 +195,7 @@ def _write_page(
   return number
 
 
-def _write_columns(_: FineTunedTask, predicted: Iterable[tuple[Any, Any]], file: TextIO) -> int:
+def _write_columns(_: TextTask, predicted: Iterable[tuple[Any, Any]], file: TextIO) -> int:
   """Writes words, gold tags if the examples came in columns, and predicted tags last."""
   pairs = list(predicted)
   examples = [x if x.lines else dataclasses.replace(x, spans=None) for x, _ in pairs]

@@ -12,10 +12,11 @@ from luke_jax.inference.predicting import asked
 from luke_jax.inference.settings import own_head, scores_fitted, task_of
 from luke_jax.runs.models import backbone_of, model_directory
 from luke_jax.tasks.classification.task import TextClassification
+from luke_jax.tasks.contract import TextTask
 from luke_jax.tasks.files import Faults
-from luke_jax.tasks.fine_tuning import FineTunedTask
 from luke_jax.tasks.known import CLASSES, task_class
 from luke_jax.tasks.labels.wordings import labels_in
+from luke_jax.tasks.running import check_inputs
 from luke_jax.training.experiment import is_experiment_file, load_experiment
 
 _LISTS = ("columns", "tag_names")
@@ -41,7 +42,7 @@ class FileOptions:
   MLQA's files have it in their names. For ner and labels: language whose rules split texts into
   sentences."""
 
-  def of(self, task: FineTunedTask) -> FineTunedTask:
+  def of(self, task: TextTask) -> TextTask:
     """Returns the task with these options, if its files have such layouts."""
     options = {name: value for name, value in vars(self).items() if value}
     if not options:
@@ -65,7 +66,7 @@ class FileOptions:
     return [f"task.{name}={'true' if x is True else x}" for name, x in given.items()]
 
 
-def with_attributes(task: FineTunedTask, names: str) -> FineTunedTask:
+def with_attributes(task: TextTask, names: str) -> TextTask:
   """Returns the task with the names of attributes, if any are given."""
   if not names:
     return task
@@ -98,7 +99,7 @@ class ModelOptions:
   semicolons where a description has commas, or a .txt file with one on each line. By default those
   of a file with answers, and for predictions the kinds that the model learnt, if at most 40."""
 
-  def read(self, task: str, directory: Path) -> tuple[ModelParts, FineTunedTask]:
+  def read(self, task: str, directory: Path) -> tuple[ModelParts, TextTask]:
     """Returns the model of a directory, or of the run in it, and its task.
 
     The task is one of luke_jax by its name, or that of an experiment file.
@@ -107,7 +108,7 @@ class ModelOptions:
       raise InputError(f"--mentions: {self.mentions}; expected none, for only qa links entities")
     experiment = load_experiment(Path(task)) if is_experiment_file(task) else None
     kind = task_class(task) if experiment is None else type(experiment.task)
-    if not issubclass(kind, FineTunedTask):
+    if not issubclass(kind, TextTask):
       raise InputError(
         f"{task}: {kind.__name__} is no task on texts; expected one that is fine-tuned"
       )
@@ -134,12 +135,12 @@ class ModelOptions:
           print(f"reading {len(found):,} labels", file=sys.stderr)
         changes |= asked(model, found)
       settings = task_of(model, named, **changes)
-      settings.check_inputs(model.backbone)
+      check_inputs(settings, model.backbone)
       settings.check_head(model.network)
       return model, settings
 
 
-def warn_of_scores(model: ModelParts, task: FineTunedTask) -> None:
+def warn_of_scores(model: ModelParts, task: TextTask) -> None:
   """Says on stderr if a model's scores were never fitted to be shares of right answers."""
   if not scores_fitted(model, task):
     print(

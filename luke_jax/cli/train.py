@@ -29,7 +29,7 @@ from luke_jax.runs.training import (
   untold,
   verdict,
 )
-from luke_jax.tasks.fine_tuning import FineTunedTask
+from luke_jax.tasks.contract import TextTask
 from luke_jax.tasks.known import CLASSES
 from luke_jax.terminal import Console
 from luke_jax.training import processes
@@ -146,7 +146,7 @@ def _print_end(summary: Summary, output: Path, trained: Experiment) -> None:
     print(f"{name} of the parts: {spread['mean']:.3f} ± {spread['deviation']:.3f}")
   if len(curve) > 1:
     print(f"by share of the examples: {', '.join(f'{x} {y:.3f}' for x, y in curve.items())}")
-    print(verdict(curve, len(trained.task.records(trained.backbone, "dev"))))
+    print(verdict(curve, len(trained.engine.records(trained.backbone, "dev"))))
   print(summary_line(summary))
 
 
@@ -165,9 +165,9 @@ def _trained(
 def _warn_of_small_dev(experiment: Experiment) -> None:
   """Warns before the first step of a dev that cannot tell shares of the examples apart."""
   task = experiment.task
-  if not isinstance(task, FineTunedTask) or not task.scored:
+  if not isinstance(task, TextTask) or not experiment.engine.scored:
     return
-  if (dev := len(task.records(experiment.backbone, "dev"))) < TELLING:
+  if (dev := len(experiment.engine.records(experiment.backbone, "dev"))) < TELLING:
     warnings.warn(f"--curve: {untold(dev)}", stacklevel=2)
 
 

@@ -17,7 +17,8 @@ from luke_jax.convert.parts import ModelParts
 from luke_jax.models.config_files import check_finite
 from luke_jax.models.network import Network, apply
 from luke_jax.models.system import Backbone
-from luke_jax.tasks.fine_tuning import LOGITS, FineTunedTask
+from luke_jax.tasks.contract import TextTask
+from luke_jax.tasks.running import LOGITS, Running
 from luke_jax.text.rows import Row, Sizes, Widths
 
 MOST_ENTITIES = 2048
@@ -152,7 +153,7 @@ class PaddedGroup(NamedTuple):
 
 def batches(
   rows: Sequence[Row],
-  task: FineTunedTask,
+  task: TextTask,
   limit: int,
   shapes: CompiledShapes,
   *,
@@ -189,7 +190,7 @@ def batches(
 
 def outputs(
   model: ModelParts,
-  task: FineTunedTask,
+  task: TextTask,
   rows: Sequence[Row],
   pad_entity: int,
   shapes: CompiledShapes,
@@ -202,7 +203,7 @@ def outputs(
     some = [rows[i] for i in batch.rows]
     some += some[-1:] * (batch.height - len(some))
     size = batch.size if entity_tokens else task.row_sizes(backbone, batch.size.words)
-    arrays = task.inputs(backbone, some, size, pad_entity)
+    arrays = Running(task).inputs(backbone, some, size, pad_entity)
     waiting.append((batch.rows, _outputs(model, arrays)))
   collected: dict[str, list[Any]] = {}
   for numbers, logits in waiting:
@@ -234,7 +235,7 @@ def _next(rows: int, size: Sizes, shapes: CompiledShapes) -> int:
   return padded // 2 if saves and shapes.has(size, padded // 2) else rows
 
 
-def _size(least: Sizes, task: FineTunedTask, widths: Widths) -> Sizes:
+def _size(least: Sizes, task: TextTask, widths: Widths) -> Sizes:
   return Sizes(
     _width(least.words, widths.words, task.words),
     _width(least.entities, widths.entities, task.sizes.entities),

@@ -15,7 +15,7 @@ from luke_jax.convert.onnx.files import LARGEST, OnnxProgram, moved_into
 from luke_jax.convert.parts import ModelParts
 from luke_jax.files import Path
 from luke_jax.inference.predicting import predictions
-from luke_jax.tasks.fine_tuning import FineTunedTask
+from luke_jax.tasks.contract import TextTask
 
 
 class ScoresInBits(NamedTuple):
@@ -37,7 +37,7 @@ class ScoresInBits(NamedTuple):
 
 
 def write_int8(
-  model: ModelParts, task: FineTunedTask, examples: Sequence[Any], directory: Path, most_lost: float
+  model: ModelParts, task: TextTask, examples: Sequence[Any], directory: Path, most_lost: float
 ) -> ScoresInBits:
   """Writes the ONNX file of a directory in 8 bits too, unless more points are lost than that.
 
@@ -57,7 +57,7 @@ def write_int8(
 
 
 def _score(
-  model: ModelParts, task: FineTunedTask, examples: Sequence[Any], file: Path
+  model: ModelParts, task: TextTask, examples: Sequence[Any], file: Path
 ) -> tuple[str, float]:
   """Returns the score of what onnxruntime computes by which the task selects checkpoints."""
   model = dataclasses.replace(model, program=OnnxProgram(file))

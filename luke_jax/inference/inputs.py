@@ -10,7 +10,7 @@ from luke_jax.convert.parts import ModelParts
 from luke_jax.convert.programs import DIMENSIONS
 from luke_jax.errors import InputError
 from luke_jax.inference.settings import task_of
-from luke_jax.tasks.fine_tuning import FineTunedTask
+from luke_jax.tasks.contract import TextTask
 from luke_jax.tasks.linking.task import EntityLinking
 from luke_jax.text.rows import ENTITY_INPUTS, WORD_INPUTS, Sizes, padded_shapes
 
@@ -49,7 +49,7 @@ def symbolic_inputs(model: ModelParts) -> dict[str, jax.ShapeDtypeStruct]:
   return specs
 
 
-def _task(model: ModelParts) -> FineTunedTask | None:
+def _task(model: ModelParts) -> TextTask | None:
   """Returns the task of a model, None if it is pretrained, or without a head."""
   try:
     return task_of(model)

@@ -13,12 +13,13 @@ from luke_jax.files import Path
 from luke_jax.inference.batches import outputs, shapes_of
 from luke_jax.inference.settings import Calibration, processor_of, task_of
 from luke_jax.inference.text_vectors import label_settings
+from luke_jax.tasks.contract import Example, Prediction, TextTask
 from luke_jax.tasks.files import Faults
-from luke_jax.tasks.fine_tuning import Example, FineTunedTask, Prediction
 from luke_jax.tasks.labels.task import LabelledNames
 from luke_jax.tasks.predictions import Labels, Number, Relation, TaggedSpans, Types
 from luke_jax.tasks.relations.score import UNANSWERED
 from luke_jax.tasks.relations.task import RelationClassification
+from luke_jax.tasks.running import check_inputs
 from luke_jax.text.alignment import Linker
 from luke_jax.text.unknown import counted
 
@@ -35,7 +36,7 @@ def check_share(name: str, value: object) -> None:
 class Abstaining:
   """A task that answers nothing of a score below a threshold; None: all that it answers."""
 
-  def __init__(self, task: FineTunedTask, threshold: float | None):
+  def __init__(self, task: TextTask, threshold: float | None):
     check_share("threshold", threshold)
     if threshold is not None and not task.calibrated:
       task, threshold = task.with_threshold(threshold), None
@@ -91,7 +92,7 @@ def predict(
     settings |= asked(model, labels)
   abstaining = Abstaining(for_predictions(model, task_of(model, **settings)), threshold)
   task = abstaining.task
-  task.check_inputs(model.backbone)
+  check_inputs(task, model.backbone)
   task.check_head(model.network)
   single = isinstance(texts, str)
   columns: dict[str, Any] = {"text": texts, **fields}
@@ -109,7 +110,7 @@ def predict(
 
 def predictions(
   model: ModelParts,
-  task: FineTunedTask[Example, Prediction],
+  task: TextTask[Example, Prediction],
   examples: Iterable[Example],
   faults: Faults | None = None,
   *,
@@ -147,14 +148,14 @@ def asked(
   return label_settings(model, labels, known=known)
 
 
-def asking(model: ModelParts, task: FineTunedTask, examples: Sequence[Any]) -> FineTunedTask:
+def asking(model: ModelParts, task: TextTask, examples: Sequence[Any]) -> TextTask:
   """Returns a task that looks for the labels of examples, where it could look for any."""
   if not isinstance(task, LabelledNames) or task.labels:
     return task
   return dataclasses.replace(task, **asked(model, task.asked_of(examples), known=False))
 
 
-def for_predictions(model: ModelParts, task: FineTunedTask) -> FineTunedTask:
+def for_predictions(model: ModelParts, task: TextTask) -> TextTask:
   """Returns a task that reads questions whole, and that has labels to look for.
 
   Where none are given they are the few kinds that it learnt; raises InputError if it has none.

@@ -14,9 +14,10 @@ from luke_jax.models.head import Head
 from luke_jax.models.network import Network
 from luke_jax.models.system import Backbone, Described, System
 from luke_jax.tasks.calibration import share_right
-from luke_jax.tasks.fine_tuning import FineTunedTask
+from luke_jax.tasks.contract import TextTask
 from luke_jax.tasks.known import BY_TAGS, CLASSES, is_known, task_class
 from luke_jax.tasks.predictions import Labels, Number, TaggedSpans, Types
+from luke_jax.tasks.running import fitted, processor_for
 from luke_jax.text import Processor
 from luke_jax.text.entity_vocab import SPECIAL_ENTITIES
 
@@ -33,8 +34,8 @@ SURE = "sure"  # beside it: the score from which nine in ten answers are right
 
 
 def task_of(
-  model: ModelParts, task: str | type[FineTunedTask] | None = None, **changes: object
-) -> FineTunedTask:
+  model: ModelParts, task: str | type[TextTask] | None = None, **changes: object
+) -> TextTask:
   """Returns the task that a model was trained for, with its settings.
 
   `task` is a name or a user's own class; without it, it is the one that the model's config names,
@@ -63,12 +64,12 @@ def task_of(
 
 
 def task_with(
-  task: type[FineTunedTask],
+  task: type[TextTask],
   rest: Mapping[str, object],
   own_labels: Sequence[str],
   config: System,
   **changes: object,
-) -> FineTunedTask:
+) -> TextTask:
   """Returns a task class with the settings that a model's config.json has for it."""
   saved = _saved(rest)
   if saved.get("task") == task.name:
@@ -82,7 +83,7 @@ def task_with(
   return dataclasses.replace(value, **{**fixed, **changes})
 
 
-def own_head(task: type[FineTunedTask]) -> MakeHead:
+def own_head(task: type[TextTask]) -> MakeHead:
   """Returns a function that makes the head of a task class for a model described by config.json."""
 
   def make(backbone: Backbone, described: Described) -> Head | None:
@@ -97,7 +98,7 @@ def _saved(rest: Mapping[str, object]) -> Mapping[str, Any]:
   return saved if isinstance(saved, dict) else {}
 
 
-def settings_of(task: FineTunedTask) -> dict[str, object]:
+def settings_of(task: TextTask) -> dict[str, object]:
   """Returns the entries of config.json for a model's task."""
   values = typed_values.to_json(task, "")
   settings = {name: value for name, value in values.items() if name not in LOCAL}
@@ -106,9 +107,9 @@ def settings_of(task: FineTunedTask) -> dict[str, object]:
   return {**task.config_entries, KEY: {"task": task.name, **of_user, "settings": settings}}
 
 
-def processor_of(model: ModelParts, task: FineTunedTask) -> Processor:
+def processor_of(model: ModelParts, task: TextTask) -> Processor:
   """Returns the processor of texts for a model and its task."""
-  return task.fitted(any_processor(model), model.backbone)
+  return fitted(task, any_processor(model), model.backbone)
 
 
 def any_processor(model: ModelParts, spans: Sequence[object] = ()) -> Processor:
@@ -120,16 +121,16 @@ def any_processor(model: ModelParts, spans: Sequence[object] = ()) -> Processor:
   return model.processor or Processor(model.tokenizer, SPECIAL_ENTITIES)
 
 
-def trained_model(task: FineTunedTask, network: Network, params: dict) -> ModelParts:
+def trained_model(task: TextTask, network: Network, params: dict) -> ModelParts:
   """Returns a model with the labels and the text side of its task."""
-  processor = task.processor(network.backbone)
+  processor = processor_for(task, network.backbone)
   labels, rest = _labels(type(task), task.labels), settings_of(task)
   of_user = None if is_known(type(task)) else type(task)
   tokenizer = processor.tokenizer
   return ModelParts(network, params, labels, tokenizer, processor, rest=rest, task=of_user)
 
 
-def _labels(task: FineTunedTask | type[FineTunedTask], labels: tuple[str, ...]) -> tuple[str, ...]:
+def _labels(task: TextTask | type[TextTask], labels: tuple[str, ...]) -> tuple[str, ...]:
   return () if task.heads[0] in UNLABELLED else labels
 
 
@@ -183,7 +184,7 @@ class Calibration(NamedTuple):
     return answer._replace(score=self.score(answer.score))
 
 
-def scores_fitted(model: ModelParts, task: FineTunedTask) -> bool:
+def scores_fitted(model: ModelParts, task: TextTask) -> bool:
   """Returns whether a model's scores are fitted to be shares of right answers, or need not be."""
   own: Any = task
   fit = Calibration.of(model) if task.calibrated else (own.slope, own.offset)

@@ -49,7 +49,7 @@ class Head(nn.Module):
 
   numerics: Numerics
 
-  kind: ClassVar[str] = ""  # in `FineTunedTask.heads`; each head has its own
+  kind: ClassVar[str] = ""  # in `TextTask.heads`; each head has its own
   suffix: ClassVar[str] = ""  # of the names of its classes in config.json; "": by its kind
   # transformers has such classes for most systems; else `System.head_classes` names those it has.
   in_transformers: ClassVar[bool] = False

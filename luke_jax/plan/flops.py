@@ -34,7 +34,7 @@ def token_counts(rows: Mapping[str, Any], batch_size: int) -> TokenCounts:
 def flops_of(experiment: Experiment) -> float:
   """Returns the multiplications and additions of a step's products."""
   backbone, options = experiment.backbone, experiment.optimizer
-  counts = token_counts(experiment.task.row_shapes(backbone), experiment.data.batch_size)
+  counts = token_counts(experiment.engine.row_shapes(backbone), experiment.data.batch_size)
   encoder = f"{backbone.config.name}/encoder"
 
   def frozen(path: str) -> bool:

@@ -11,11 +11,12 @@ from typing import Any, NamedTuple
 from luke_jax.convert.sources import read_backbone
 from luke_jax.errors import InputError
 from luke_jax.files import Path
+from luke_jax.tasks.contract import TextTask
 from luke_jax.tasks.datasets import is_split
 from luke_jax.tasks.files import Faults
-from luke_jax.tasks.fine_tuning import FineTunedTask
 from luke_jax.tasks.ner.documents import NamesExample as Document
 from luke_jax.tasks.qa.task import QuestionAnswering
+from luke_jax.tasks.running import Running, read_examples
 from luke_jax.training import export
 from luke_jax.training.experiment import Experiment, total_steps
 
@@ -57,7 +58,7 @@ class Check(NamedTuple):
 def checks(experiment: Experiment) -> Iterator[Check]:
   """Yields each need of the paper's number beside the experiment's, in the order of a run."""
   task = experiment.task
-  if not isinstance(task, FineTunedTask) or task.name not in RUNS:
+  if not isinstance(task, TextTask) or task.name not in RUNS:
     raise InputError(f"task: no row of the paper; expected one of {', '.join(RUNS)}")
   paper = RUNS[task.name]
   train = None
@@ -72,12 +73,12 @@ def checks(experiment: Experiment) -> Iterator[Check]:
   yield _steps(experiment, paper, train)
 
 
-def _data(task: FineTunedTask, paper: PaperRun, split: str) -> tuple[Check, list[object] | None]:
-  source, published = task.splits.get(split, ""), paper.examples[split]
+def _data(task: TextTask, paper: PaperRun, split: str) -> tuple[Check, list[object] | None]:
+  source, published = Running(task).splits.get(split, ""), paper.examples[split]
   expected = f"{published:,} {paper.unit}"
   if not source or not (is_split(source) or Path(source).is_file()):
     return Check(f"task.{split}", expected, f"{source or 'empty'}: missing", False), None
-  examples = task.read_examples(source, Faults(skip=True))
+  examples = read_examples(task, source, Faults(skip=True))
   count = sum(len(x.sentences) if isinstance(x, Document) else 1 for x in examples)
   return Check(f"task.{split}", expected, f"{count:,} {paper.unit}", count == published), examples
 
@@ -138,7 +139,7 @@ def _steps(experiment: Experiment, paper: PaperRun, train: list[object] | None) 
   if train is None:
     return Check("steps", expected, "unknown without task.train", None)
   ready = _readable(experiment)
-  rows = experiment.task.records(experiment.backbone, "train") if ready else train
+  rows = experiment.engine.records(experiment.backbone, "train") if ready else train
   steps = total_steps(experiment.run, len(rows), experiment.data.batch_size)
   # Here the last, incomplete batch of an epoch is filled from the next.
   most = least + paper.epochs if one_row else math.inf
@@ -149,4 +150,6 @@ def _readable(experiment: Experiment) -> bool:
   """Returns whether rows can be made: there is a tokenizer, and the table of mentions if any."""
   task = experiment.task
   mentions = task.mentions if isinstance(task, QuestionAnswering) else ""
-  return Path(task.text_directory or "").is_dir() and (not mentions or Path(mentions).is_dir())
+  return Path(experiment.engine.text_directory or "").is_dir() and (
+    not mentions or Path(mentions).is_dir()
+  )

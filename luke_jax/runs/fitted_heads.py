@@ -16,7 +16,7 @@ from luke_jax.inference.batches import outputs, shapes_of
 from luke_jax.models.head import LabelHead
 from luke_jax.models.network import Network
 from luke_jax.nn.losses import IGNORED
-from luke_jax.tasks.fine_tuning import FineTunedTask
+from luke_jax.tasks.contract import TextTask
 from luke_jax.text import Row
 
 LAYER = "classifier"  # of a head, from its states to its labels
@@ -54,7 +54,7 @@ def with_shares(model: ModelParts, rows: Sequence[Row]) -> ModelParts:
   return dataclasses.replace(model, params={**model.params, LAYER: layer})
 
 
-def with_fitted_head(model: ModelParts, task: FineTunedTask, rows: Sequence[Row]) -> ModelParts:
+def with_fitted_head(model: ModelParts, task: TextTask, rows: Sequence[Row]) -> ModelParts:
   """Returns the model with its head fitted to the labels of rows.
 
   A head that was trained before, which its bias shows, stays as it is.
@@ -79,7 +79,7 @@ def with_fitted_head(model: ModelParts, task: FineTunedTask, rows: Sequence[Row]
   return dataclasses.replace(model, params={**model.params, LAYER: layer})
 
 
-def states(model: ModelParts, task: FineTunedTask, rows: Sequence[Row]) -> list[np.ndarray]:
+def states(model: ModelParts, task: TextTask, rows: Sequence[Row]) -> list[np.ndarray]:
   """Returns the states that the linear layer of a model's head reads, (D,) or (W, D) a row."""
   head = model.network.head
   assert isinstance(head, LabelHead)

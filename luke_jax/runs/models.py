@@ -26,8 +26,8 @@ from luke_jax.models.system import Backbone
 from luke_jax.runs.linkers import trusted
 from luke_jax.runs.notes import run_record
 from luke_jax.tasks.calibration import Answered, calibration_error, threshold_for
+from luke_jax.tasks.contract import TextTask
 from luke_jax.tasks.files import Faults
-from luke_jax.tasks.fine_tuning import FineTunedTask
 from luke_jax.tasks.known import is_known
 from luke_jax.tasks.label_checks import checked_to_score, counted_as_missed
 from luke_jax.tasks.labels import score
@@ -35,11 +35,11 @@ from luke_jax.tasks.labels.files import Example
 from luke_jax.tasks.labels.task import MOST as MOST_ASKED
 from luke_jax.tasks.labels.task import LabelledNames
 from luke_jax.tasks.linking.task import EntityLinking
-from luke_jax.tasks.task_rows import rows_of
+from luke_jax.tasks.running import read_examples, rows_of
 from luke_jax.training.directory import CONFIG, DEV, FOLDS, read_json
 from luke_jax.training.experiment import Experiment
 from luke_jax.training.export import is_run, read_experiment, read_run
-from luke_jax.training.task import Task
+from luke_jax.training.task import Settings
 
 # In a run's folder: the directory of the model that it made, and of what is new in that.
 MODEL, ADAPTER = "model", "adapter"
@@ -56,7 +56,7 @@ PARTS = 5  # by which the error of fitted scores is measured
 RIGHT = 0.9  # least share of the sure answers that are right
 
 
-def with_calibration(task: FineTunedTask, run: Path) -> FineTunedTask:
+def with_calibration(task: TextTask, run: Path) -> TextTask:
   """Returns a task with what a run found its scores to mean, if it looked."""
   if not (run / FILE).is_file():
     return task
@@ -66,7 +66,7 @@ def with_calibration(task: FineTunedTask, run: Path) -> FineTunedTask:
   return dataclasses.replace(task, **settings)
 
 
-def calibration_of(task: FineTunedTask, run: Path) -> dict[str, object]:
+def calibration_of(task: TextTask, run: Path) -> dict[str, object]:
   """Returns the entries of config.json by which scores are shares of right answers, if dev tells.
 
   Without dev the parts of a cross-validation do. Labels at run time and linkers have thresholds of
@@ -99,7 +99,7 @@ def error_by_parts(answers: Sequence[Answered]) -> float:
   return calibration_error(scored)
 
 
-def plain(task: FineTunedTask) -> FineTunedTask:
+def plain(task: TextTask) -> TextTask:
   """Returns a task whose scores are as they are computed, and which answers most of all."""
   if task.calibrated:
     return task
@@ -116,7 +116,7 @@ def refitted(task: Any, calibration: Calibration) -> dict[str, float]:
 def reads_again(experiment: Experiment) -> float:
   """Returns the share of dev that `calibrate` reads after a training."""
   task = experiment.task
-  if not isinstance(task, LabelledNames) or not task.scored:
+  if not isinstance(task, LabelledNames) or not experiment.engine.scored:
     return 0.0
   return min(1.0, MOST / len(rows_of(task, experiment.backbone, "dev").examples))
 
@@ -128,7 +128,7 @@ def calibrate(model: ModelParts, experiment: Experiment, run: Path) -> bool:
   trusts what it learnt. Returns whether it wrote any of these.
   """
   task = experiment.task
-  if isinstance(task, EntityLinking) and task.scored:
+  if isinstance(task, EntityLinking) and experiment.engine.scored:
     examples = rows_of(task, model.backbone, "dev").examples[:MOST]
     best, answers = trusted(model, task, examples)
     settings: dict[str, object] = {"trust": best.trust}
@@ -139,11 +139,13 @@ def calibrate(model: ModelParts, experiment: Experiment, run: Path) -> bool:
     return True
   if not isinstance(task, LabelledNames):
     return False
-  examples = rows_of(task, model.backbone, "dev" if task.scored else "train").examples[:MOST]
+  examples = rows_of(task, model.backbone, "dev" if experiment.engine.scored else "train").examples[
+    :MOST
+  ]
   # Who learns few kinds will ask for these, in texts like dev; of many, elsewhere for others.
   kinds = {label for x in examples for labels in x.labels for label in labels}
   few = len(kinds) <= MOST_ASKED
-  settings = _meaning(model, task, examples, few=few) if task.scored else {}
+  settings = _meaning(model, task, examples, few=few) if experiment.engine.scored else {}
   if few:
     settings["kinds"] = task.asked_of(rows_of(task, model.backbone, "train").examples)
   if settings:
@@ -207,7 +209,7 @@ def run_model(run: Path, own: Experiment | None = None) -> tuple[ModelParts, dic
   experiment, step, params = read_run(run, own)
   backbone = Backbone(experiment.model)
   record = run_record(run, step, experiment)
-  if isinstance(experiment.task, FineTunedTask):
+  if isinstance(experiment.task, TextTask):
     task = with_calibration(experiment.task, run)
     model = trained_model(task, task.network(backbone), params)
     ours = {**model.rest[KEY], **calibration_of(task, run)}
@@ -226,7 +228,7 @@ def write_model(run: Path, experiment: Experiment, splits: Sequence[str] = ()) -
     model, record = run_model(run, experiment)
   scores = dict(record["scores"])
   for split in splits:
-    if file := experiment.task.splits.get(split):
+    if file := experiment.engine.splits.get(split):
       scores[split] = _scored(model, experiment.task, file)
   model = with_record(model, {**record, "scores": scores})
   whole = not (model.network.head and model.network.head.reads_start)
@@ -238,13 +240,13 @@ def write_model(run: Path, experiment: Experiment, splits: Sequence[str] = ()) -
   return {**named, "model": str(run / (MODEL if whole else ADAPTER)), "model_step": record["step"]}
 
 
-def _scored(model: ModelParts, task: Task, file: str) -> dict[str, float]:
+def _scored(model: ModelParts, task: Settings, file: str) -> dict[str, float]:
   """Returns the scores of a model on a file of its task."""
-  assert isinstance(task, FineTunedTask)
+  assert isinstance(task, TextTask)
   of_run: dict[str, Any] = {name: x for name, x in vars(task).items() if name in SCORED_BY}
   settings = dataclasses.replace(task_of(model), **of_run)
   faults = Faults(skip=task.skip_bad)
-  examples, unknown = checked_to_score(settings, task.read_examples(file, faults), faults)
+  examples, unknown = checked_to_score(settings, read_examples(task, file, faults), faults)
   predicted = [prediction for _, prediction in predictions(model, settings, examples, faults)]
   faults.warn(file)
   evaluation = settings.evaluate(examples, predicted)
@@ -308,7 +310,7 @@ def start_weights(start: Path) -> Path:
 def _start(experiment: Experiment) -> Start | None:
   """Returns the origin of a run's adapters, if it trained any."""
   task, start = experiment.task, experiment.run.start
-  if not isinstance(task, FineTunedTask) or not experiment.optimizer.adapter or start is None:
+  if not isinstance(task, TextTask) or not experiment.optimizer.adapter or start is None:
     return None
   entities = task.entity_table if experiment.backbone.entities else "none"
   added = experiment.model.added_words(task.name, task.new_words)
@@ -321,7 +323,7 @@ def _start(experiment: Experiment) -> Start | None:
 def _pretrained(experiment: Experiment, backbone: Backbone, params: dict) -> ModelParts:
   task = experiment.task
   model = ModelParts(Network(backbone, make_head(task.head, backbone)), params)
-  named, origin = task.text_directory, _origin(experiment)
+  named, origin = experiment.engine.text_directory, _origin(experiment)
   if named is not None:
     tokenizer, processor = read_text_side(backbone, Path(named), None, None)
     model = dataclasses.replace(model, tokenizer=tokenizer, processor=processor)

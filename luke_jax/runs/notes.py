@@ -13,8 +13,9 @@ from luke_jax.files import Path, sample, write_json
 from luke_jax.inference.settings import LOCAL
 from luke_jax.pipeline.metadata import METADATA, read_metadata
 from luke_jax.results.tables import RESULT, hardware, hash_of, revision, versions
+from luke_jax.tasks.contract import TextTask
 from luke_jax.tasks.datasets import is_split
-from luke_jax.tasks.fine_tuning import FineTunedTask
+from luke_jax.tasks.running import Running
 from luke_jax.training import directory
 from luke_jax.training.checkpoints import Checkpoints
 from luke_jax.training.experiment import Experiment, to_dict
@@ -82,17 +83,17 @@ def _revision(package: Path) -> str:
 def described_data(experiment: Experiment) -> Iterator[dict[str, Any]]:
   """Yields a description of each split; files that are gone have no hash."""
   task = experiment.task
-  for folder in map(Path, task.folders):
+  for folder in map(Path, experiment.engine.folders):
     metadata = read_metadata(folder)
     entry = {"split": "train, dev", "file": folder.name, "examples": metadata.records}
     yield {**entry, "sha256": hash_of(str(folder / METADATA)), "language": metadata.language}
   for split in ("train", "dev"):
-    if file := task.splits.get(split):
-      records: Any = task.records(experiment.backbone, split)
+    if file := experiment.engine.splits.get(split):
+      records: Any = experiment.engine.records(experiment.backbone, split)
       entry = {"split": split, "file": Path(file).name, "examples": len(records.examples)}
       yield {**entry, "sha256": hash_of(file)}
-  if isinstance(task, FineTunedTask) and task.held_out and not task.dev:
-    count = len(task.records(experiment.backbone, "dev").examples)
+  if isinstance(task, TextTask) and task.held_out and not task.dev:
+    count = len(Running(task).records(experiment.backbone, "dev").examples)
     file = task.train
     entry = {"split": "dev", "file": f"{Path(file).name}, {count:,} examples held out"}
     yield {**entry, "examples": count, "sha256": hash_of(file)}
@@ -149,8 +150,7 @@ def _scores(folder: Path, experiment: Experiment, step: int) -> dict[str, object
 
 def fingerprints(experiment: Experiment) -> dict[str, str]:
   """Returns a hash for each file that the rows of the experiment's records depend on."""
-  task = experiment.task
-  reads, text = task.reads(), task.text_directory
+  reads, text = experiment.engine.reads(), experiment.engine.text_directory
   files = [*reads.whole, *map(str, _text_files(Path(text)) if text else ())]
   hashes = {source: hash_of(source) or _missing(source) for source in files}
   return hashes | {name: _sampled(Path(name)) for name in reads.parts}

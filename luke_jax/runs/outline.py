@@ -8,10 +8,11 @@ from luke_jax import english
 from luke_jax.convert.adapters import is_adapter_directory
 from luke_jax.files import Path
 from luke_jax.pipeline.batches import Lengths
+from luke_jax.tasks.contract import Example, TextTask
 from luke_jax.tasks.files import asked_in
-from luke_jax.tasks.fine_tuning import Example, FineTunedTask
 from luke_jax.tasks.known import BY_TAGS, is_known, task_files
 from luke_jax.tasks.labels.task import LabelledNames
+from luke_jax.tasks.running import Running
 from luke_jax.training.experiment import Experiment, total_steps
 from luke_jax.training.pace import TELLING
 from luke_jax.training.task import DEV
@@ -29,10 +30,11 @@ def outline(experiment: Experiment) -> str:
 
 def _lines(experiment: Experiment) -> Iterator[tuple[str, str]]:
   task = experiment.task
-  assert isinstance(task, FineTunedTask)
+  assert isinstance(task, TextTask)
+  running = Running(task)
   backbone, run, data = experiment.backbone, experiment.run, experiment.data
-  train = task.records(backbone, "train")
-  dev = task.records(backbone, "dev").examples if task.scored else []
+  train = running.records(backbone, "train")
+  dev = running.records(backbone, "dev").examples if running.scored else []
   title = experiment.model.title
   if task.name == BY_TAGS:
     yield "task", f"names by a tag for each word, with a {title}"
@@ -47,14 +49,14 @@ def _lines(experiment: Experiment) -> Iterator[tuple[str, str]]:
       f"{english.named(Path(run.start))}; --set run.start={weights} for {weights} alone",
     )
   yield "examples", f"{len(train.examples):,} of {task.train}"
-  if task.scored:
+  if running.scored:
     yield "dev", f"{len(dev):,}: {task.dev or f'{task.held_out:.0%} held out of {task.train}'}"
   else:
     yield "dev", "none, so that all examples train; --folds 5 scores each of them as well"
   yield from _of_labels(task, train.examples, dev)
   if both := len(_asked(task, train.examples) & _asked(task, dev)):
     yield "repeated", f"{both:,} examples of dev are trained on too: its scores are too high"
-  lengths = task.lengths(train)
+  lengths = running.lengths(train)
   if data.lengths > 1:
     padded = Lengths.of(lengths, data.lengths, task.words)
   else:
@@ -73,19 +75,19 @@ def _lines(experiment: Experiment) -> Iterator[tuple[str, str]]:
     often = f"every {every:,} steps" if every < steps else AT_END
   else:
     yield "training", f"{run.minutes:g} minutes in all, {of_rows}, {rate}"
-    few = task.scored and len(task.records(backbone, "dev")) < TELLING
+    few = running.scored and len(running.records(backbone, "dev")) < TELLING
     often = AT_END if few else "in a tenth of the time"
-  if task.scored:
+  if running.scored:
     kept = f"; the best checkpoint by {run.best_metric} is kept" if often != AT_END else ""
     what = "dev"
-    if task.choosing != DEV:
-      sample = len(task.records(backbone, task.choosing).examples)
+    if running.choosing != DEV:
+      sample = len(running.records(backbone, running.choosing).examples)
       what, kept = f"{sample:,} of {len(dev):,} of dev", f"{kept}; all of dev once, at the end"
     yield "scores", f"of {what} {often}{kept}"
 
 
 def _of_labels(
-  task: FineTunedTask[Any, Any], train: Sequence[Any], dev: Sequence[Any]
+  task: TextTask[Any, Any], train: Sequence[Any], dev: Sequence[Any]
 ) -> Iterator[tuple[str, str]]:
   """Yields the labels, those that are rare, and those of which dev does not tell."""
   if isinstance(task, LabelledNames):
@@ -101,14 +103,14 @@ def _of_labels(
     yield "untold", f"{untold} in dev: it does not tell how well these are found"
 
 
-def _asked(task: FineTunedTask[Example, Any], examples: Sequence[Example]) -> set[str]:
+def _asked(task: TextTask[Example, Any], examples: Sequence[Example]) -> set[str]:
   """Returns the questions of examples; none for a task of the user's own."""
   if not is_known(type(task)):
     return set()
   return {asked_in(task_files(task.name).to_json(example)) for example in examples}
 
 
-def _counts(task: FineTunedTask[Example, Any], examples: Sequence[Example]) -> Counter[str]:
+def _counts(task: TextTask[Example, Any], examples: Sequence[Example]) -> Counter[str]:
   """Returns how often each label stands in examples; nothing where they come at run time."""
   labels = (label for x in examples for label in task.spread_by(x)[1])
   return Counter(labels if task.labels else ())

@@ -45,7 +45,7 @@ class PlannedStep:
     experiment = self.experiment
     if experiment.run.steps is not None:
       return experiment.run.steps
-    records = experiment.task.records(experiment.backbone, "train")
+    records = experiment.engine.records(experiment.backbone, "train")
     return total_steps(experiment.run, len(records), experiment.data.batch_size)
 
   def with_sequences(self, number: int) -> "PlannedStep":
@@ -62,7 +62,7 @@ class PlannedStep:
     """Returns the plan from the compiled step."""
     backbone = self.experiment.backbone
     counts = token_counts(
-      self.experiment.task.row_shapes(backbone), self.experiment.data.batch_size
+      self.experiment.engine.row_shapes(backbone), self.experiment.data.batch_size
     )
     return make_plan(
       compiled,

@@ -24,9 +24,10 @@ from luke_jax.pipeline.batches import Data, Lengths
 from luke_jax.runs.fitted_heads import fits
 from luke_jax.runs.models import model_directory, start_weights
 from luke_jax.runs.starts import start_model
+from luke_jax.tasks.contract import TextTask
 from luke_jax.tasks.files import Faults
-from luke_jax.tasks.fine_tuning import FineTunedTask
 from luke_jax.tasks.known import BY_TAGS, CLASSES, is_known, task_class
+from luke_jax.tasks.running import Running, checked, read_examples
 from luke_jax.text import Row
 from luke_jax.text.entity_vocab import SPECIAL_ENTITIES
 from luke_jax.training.experiment import Experiment, Run, load_experiment, total_steps
@@ -123,16 +124,16 @@ def task_experiment(
 
 def _with_examples(task: Any, faults: Faults) -> tuple[Any, list[Any]]:
   """Returns a task with the labels of its files, and the examples to train on."""
-  examples = task.read_examples(task.train, faults)
+  examples = read_examples(task, task.train, faults)
   if not examples:
     raise InputError(f"{task.train}: no examples; expected one at least")
-  of_dev = task.read_examples(task.dev, faults) if task.dev else []
+  of_dev = read_examples(task, task.dev, faults) if task.dev else []
   if not task.labels:
     _ = task.found_labels(examples)  # which says if they are too few to learn from
     # A label that dev alone has is one that the model misses, and no fault of the files.
     task = dataclasses.replace(task, labels=task.found_labels([*examples, *of_dev]))
-  examples = task.check(examples, faults)
-  task.check(of_dev, faults)  # whose faults should not wait for the model
+  examples = checked(task, examples, faults)
+  checked(task, of_dev, faults)  # whose faults should not wait for the model
   return task, examples
 
 
@@ -150,7 +151,7 @@ def _with_rows(
 
 
 def made_up_experiment(
-  config: System, task: FineTunedTask, lengths: np.ndarray, assignments: Sequence[str]
+  config: System, task: TextTask, lengths: np.ndarray, assignments: Sequence[str]
 ) -> Experiment:
   """Returns the experiment of a task on rows of these lengths, without files and a start."""
   return _for_examples(_with_recipe(config.for_fine_tuning, task, None), lengths, assignments)
@@ -166,7 +167,7 @@ def _for_examples(
   changed = override(experiment, assignments)
   if not recipe.from_nothing:
     experiment = _suited(experiment, lengths, changed)
-  if not changed.task.scored:
+  if not changed.engine.scored:
     scores = ["run.best_metric=null"]
   elif recipe.from_nothing:  # whose authors scored once an epoch
     scores = [f"run.evaluate_every={math.ceil(len(lengths) / changed.data.batch_size)}"]
@@ -206,7 +207,7 @@ def _suited(experiment: Experiment, lengths: np.ndarray, changed: Experiment) ->
   docs/training.md has the table, and says what it was tried on.
   """
   devices, task = jax.device_count(), experiment.task
-  assert isinstance(task, FineTunedTask)
+  assert isinstance(task, TextTask)
   width = experiment.model.hidden_size
   adapter = changed.optimizer.adapter > 0
   many = task.name == "linking" and len(lengths) >= MANY
@@ -237,7 +238,7 @@ def _suited(experiment: Experiment, lengths: np.ndarray, changed: Experiment) ->
   )
 
 
-def _of_few_texts(task: FineTunedTask) -> bool:
+def _of_few_texts(task: TextTask) -> bool:
   """Returns whether the head is fitted to the answers of whole texts, of which there are few."""
   return task.fit_head and task.name != BY_TAGS
 
@@ -245,7 +246,7 @@ def _of_few_texts(task: FineTunedTask) -> bool:
 def _number_of_lengths(experiment: Experiment, lengths: np.ndarray, epochs: float) -> int:
   """Returns how many lengths have the least time of compiling and training together."""
   task = experiment.task
-  assert isinstance(task, FineTunedTask)
+  assert isinstance(task, TextTask)
   minutes, cost, forward = experiment.run.minutes, {}, _seconds_of_word(experiment)
   compiling = 11 if jax.default_backend() == "cpu" else 30
   if minutes is None:  # programs are kept for the next training, so that half of it counts
@@ -266,7 +267,7 @@ def _seconds_of_word(experiment: Experiment) -> float:
   On two cores or an accelerator, and not on this machine: a run may go on on another one.
   """
   task = experiment.task
-  assert isinstance(task, FineTunedTask)
+  assert isinstance(task, TextTask)
   speed = 6e10 if jax.default_backend() == "cpu" else 5e13
   products = experiment.model.products(TokenCounts(1, task.words, 0))
   return sum(products.values()) / task.words / speed
@@ -279,8 +280,8 @@ def _evaluations(experiment: Experiment, lengths: np.ndarray) -> list[str]:
   it chooses the checkpoint, in the time that all of it at the end leaves of the tenth, or in half.
   """
   task, batch = experiment.task, experiment.data.batch_size
-  assert isinstance(task, FineTunedTask)
-  dev = task.records(experiment.backbone, "dev")
+  assert isinstance(task, TextTask)
+  dev = Running(task).records(experiment.backbone, "dev")
   held_out = len(dev) if task.held_out and not task.dev else 0
   rows = max(1, round((len(lengths) - held_out) * task.used))
   steps = total_steps(experiment.run, rows, batch)
@@ -302,7 +303,7 @@ def _evaluations(experiment: Experiment, lengths: np.ndarray) -> list[str]:
   return settings
 
 
-def check_able(task: FineTunedTask, system: type[System], start: Path) -> None:
+def check_able(task: TextTask, system: type[System], start: Path) -> None:
   """Raises InputError for a system without a head for one of the tasks that have names."""
   if is_known(type(task)) and task.name not in _tasks_with(heads_of(system)):
     able = ", ".join(_tasks_with(heads_of(system)))
@@ -315,15 +316,15 @@ def check_able(task: FineTunedTask, system: type[System], start: Path) -> None:
 def plain_experiment(kind: str | type) -> Experiment:
   """Returns the recipe for a task, a name or a user's own class, without files and a start."""
   chosen = task_class(kind) if isinstance(kind, str) else kind
-  if not (isinstance(chosen, type) and issubclass(chosen, FineTunedTask)):
+  if not (isinstance(chosen, type) and issubclass(chosen, TextTask)):
     name = chosen.__name__ if isinstance(chosen, type) else f"a {type(chosen).__name__}"
-    expected = f"a name, such as ner, or a subclass of {FineTunedTask.__module__}.FineTunedTask"
+    expected = f"a name, such as ner, or a subclass of {TextTask.__module__}.TextTask"
     raise InputError(f"task {name}: no task; expected {expected}")
   return _with_recipe(SIZES["tiny"], chosen(), None)
 
 
 def start_sizes(
-  task: FineTunedTask | type[FineTunedTask], start: Path, system: type[System] | None = None
+  task: TextTask | type[TextTask], start: Path, system: type[System] | None = None
 ) -> System:
   """Returns the sizes of the model that a task, a class or a value, trains from a directory."""
   config = read_backbone(start, system).config
@@ -333,7 +334,7 @@ def start_sizes(
   return dataclasses.replace(config, vocab_size=config.vocab_size + added)
 
 
-def _with_recipe(config: System, task: FineTunedTask, start: str | None) -> Experiment:
+def _with_recipe(config: System, task: TextTask, start: str | None) -> Experiment:
   recipe = config.recipes.get(task.name, Recipe())
   devices = jax.device_count()
   sizes = math.lcm(recipe.batch_size, devices), math.lcm(32, devices)
@@ -369,7 +370,7 @@ def read_experiment(file: Path, assignments: Sequence[str]) -> Experiment:
 def consistent(experiment: Experiment) -> Experiment:
   """Returns an experiment whose model has no entities without what only entities have."""
   backbone = experiment.backbone
-  if backbone.entities or not isinstance(experiment.task, FineTunedTask):
+  if backbone.entities or not isinstance(experiment.task, TextTask):
     return experiment
   tables = backbone.config.layout.entities
   frozen = tuple(

@@ -22,7 +22,8 @@ from luke_jax.models.system import Backbone, ModelConfig
 from luke_jax.pipeline.metadata import tokenizer_hash
 from luke_jax.runs.fitted_heads import with_fitted_head, with_shares
 from luke_jax.runs.models import model_directory
-from luke_jax.tasks.fine_tuning import FineTunedTask
+from luke_jax.tasks.contract import TextTask
+from luke_jax.tasks.running import Running, processor_for
 from luke_jax.text import (
   EntityVocab,
   Processor,
@@ -49,17 +50,17 @@ def start_params(start: Path, experiment: Experiment) -> dict:
   Where the experiment's task names the directory of its records' vocabularies, the tokenizer has to
   be the same there, and entities keep their rows by title: others begin fresh.
   """
-  if isinstance(experiment.task, FineTunedTask):
+  if isinstance(experiment.task, TextTask):
     rank = experiment.optimizer.adapter
     return _fine_tuned(start, experiment.task, experiment.backbone, rank)
-  named = experiment.task.text_directory
+  named = experiment.engine.text_directory
   if export.is_run(start):
     system, other = experiment.model, export.read_experiment(start, experiment).model
     if type(other) is not type(system):
       raise InputError(f"run.start: {start}: a run of {other.name}; expected one of {system.name}")
     before, _, params = export.read_run(start, experiment)
     params = merge_adapters(params, system)
-    origin = before.task.text_directory
+    origin = before.engine.text_directory
     if named is None or origin is None or Path(origin).resolve() == Path(named).resolve():
       return params
     _check_tokenizer(start, load_tokenizer(origin), named)
@@ -71,7 +72,7 @@ def start_params(start: Path, experiment: Experiment) -> dict:
   _warn_of_decoders(start, model.config, experiment.model)
   _check_tokenizer(start, model.tokenizer, named)
   # The records' tokenizer has markers, which the start's may lack.
-  markers = experiment.task.markers
+  markers = experiment.engine.markers
   model = add_markers(dataclasses.replace(model, tokenizer=load_tokenizer(named, markers=markers)))
   has_entities = model.processor is not None and model.backbone.entities > 0
   vocab = model.processor.entity_vocab if model.processor and has_entities else None
@@ -90,9 +91,7 @@ def _warn_of_decoders(start: Path, config: ModelConfig, trained: ModelConfig) ->
       warnings.warn(f"{dropped}; model.{name}=false keeps it", stacklevel=3)
 
 
-def start_model(
-  start: Path, task: FineTunedTask, entities: Entities, **fields: object
-) -> ModelParts:
+def start_model(start: Path, task: TextTask, entities: Entities, **fields: object) -> ModelParts:
   """Returns the start of a task's training: the model of a directory, or of a run."""
   usual = task.head in HEADS and not HEADS[task.head].made_by_task
   make_own = None if usual else lambda backbone, _: task.network(backbone).head
@@ -107,26 +106,26 @@ def start_model(
   )
 
 
-def _fine_tuned(start: Path, task: FineTunedTask, backbone: Backbone, rank: int) -> dict:
+def _fine_tuned(start: Path, task: TextTask, backbone: Backbone, rank: int) -> dict:
   entities: Entities = task.entity_table if backbone.entities else "none"
   changes = {"system": type(backbone.config), "trained": backbone.config}
   adapter = model_directory(start)
   weights = Path(task.text) if is_adapter_directory(adapter) else start
   model = start_model(weights, task, entities, **changes)
-  _check_text(weights, model, task, task.processor(backbone))
+  _check_text(weights, model, task, processor_for(task, backbone))
   if weights is not start:
     params = _as_adapter_has_it(model, adapter, weights, rank)
     model = dataclasses.replace(model, params=params)
   if task.fit_head:
     if sys.stderr.isatty():
       print("fitting the head", file=sys.stderr, flush=True)
-    model = with_fitted_head(model, task, task.records(backbone, "train").rows)
+    model = with_fitted_head(model, task, Running(task).records(backbone, "train").rows)
   elif task.scores_all_spans(backbone):
-    model = with_shares(model, task.records(backbone, "train").rows)
+    model = with_shares(model, Running(task).records(backbone, "train").rows)
   return model.params
 
 
-def _check_text(start: Path, model: ModelParts, task: FineTunedTask, rows: Processor) -> None:
+def _check_text(start: Path, model: ModelParts, task: TextTask, rows: Processor) -> None:
   """Raises InputError for a model to which the ids of the task's rows mean something else."""
   if model.tokenizer is None or tokenizer_hash(model.tokenizer) != tokenizer_hash(rows.tokenizer):
     raise InputError(
@@ -147,7 +146,7 @@ def _check_tokenizer(start: Path, tokenizer: Tokenizer | None, folder: str) -> N
 
 
 def _fitted(params: dict, vocab: EntityVocab | None, experiment: Experiment, start: Path) -> dict:
-  folder, backbone = experiment.task.text_directory, experiment.backbone
+  folder, backbone = experiment.engine.text_directory, experiment.backbone
   if vocab is None or folder is None or not backbone.entities:
     return params
   needed = load_entity_vocab(folder)

@@ -45,10 +45,11 @@ from luke_jax.runs.recipes import (
 )
 from luke_jax.runs.report import write_report
 from luke_jax.runs.starts import start_directory, start_params
+from luke_jax.tasks.contract import TextTask
 from luke_jax.tasks.files import Faults
-from luke_jax.tasks.fine_tuning import FineTunedTask
 from luke_jax.tasks.labels.task import LabelledNames
 from luke_jax.tasks.labels.wordings import TEXTS, open_wordings, write_wordings
+from luke_jax.tasks.running import Running, read_examples
 from luke_jax.tasks.spreadsheets import from_frame
 from luke_jax.tasks.tables import named
 from luke_jax.training import directory, loop, processes
@@ -85,7 +86,9 @@ def with_label_table(experiment: Experiment, folder: Path) -> Experiment:
 def _write(task: LabelledNames, start: Path, place: Path) -> None:
   weights = Path(task.text) if is_adapter_directory(model_directory(start)) else start
   faults = Faults(skip=task.skip_bad)
-  examples = [x for file in task.splits.values() for x in task.read_examples(file, faults)]
+  examples = [
+    x for file in Running(task).splits.values() for x in read_examples(task, file, faults)
+  ]
   texts = list(dict.fromkeys(task.wordings(examples)))
   if (place / TEXTS).is_file() and open_wordings(str(place)).texts == tuple(texts):
     return
@@ -199,7 +202,7 @@ def run(
       write_notes(folder, data, summary)
   # With several processes, one alone cannot read a checkpoint: luke-jax export does it later.
   done = summary["status"] == "done" and jax.process_count() == 1
-  if done and isinstance(experiment.task, FineTunedTask):
+  if done and isinstance(experiment.task, TextTask):
     summary |= write_model(folder, experiment, splits)
   return summary
 
@@ -296,7 +299,7 @@ def cross_validated(
   answers are fitted. The minutes of the experiment are those of all trainings together.
   """
   task = experiment.task
-  if not isinstance(task, FineTunedTask) or task.dev:
+  if not isinstance(task, TextTask) or task.dev:
     raise InputError(f"--folds: {folds}; expected it for a task without a file of dev")
   minutes = experiment.run.minutes and experiment.run.minutes / (folds + 1)
   trained = dataclasses.replace(experiment.run, minutes=minutes)
@@ -343,7 +346,7 @@ def learning_curve(experiment: Experiment, folder: Path, begun: int | None = Non
   It has the score of each share. The minutes of the experiment are those of all trainings together.
   """
   task, metric = experiment.task, experiment.run.best_metric
-  if not isinstance(task, FineTunedTask) or metric is None:
+  if not isinstance(task, TextTask) or metric is None:
     raise InputError("--curve: expected it for a task that trains on a file and is scored on dev")
   summary, begun = _of_several(of_share(experiment, 1.0), folder, begun)
   scores = {1.0: summary.get(f"dev/{metric}")}
@@ -360,7 +363,7 @@ def learning_curve(experiment: Experiment, folder: Path, begun: int | None = Non
 def of_share(experiment: Experiment, share: float) -> Experiment:
   """Returns the experiment on a share of the examples, with the settings that suit so few."""
   task = experiment.task
-  assert isinstance(task, FineTunedTask)
+  assert isinstance(task, TextTask)
   settings, minutes = experiment.run, experiment.run.minutes
   changes: dict[str, Any] = {"minutes": minutes and minutes * share / sum((*SHARES, 1.0))}
   if settings.epochs is not None:

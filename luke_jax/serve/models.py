@@ -16,7 +16,7 @@ from luke_jax.model import Model, load
 from luke_jax.runs.models import backbone_of, model_directory
 from luke_jax.serve.joining import Compute, TextItem
 from luke_jax.serve.limits import Limits
-from luke_jax.tasks.fine_tuning import FineTunedTask
+from luke_jax.tasks.contract import TextTask
 from luke_jax.tasks.labels.task import LabelledNames
 from luke_jax.tasks.relations.task import RelationClassification
 
@@ -31,7 +31,7 @@ class ServedModel(NamedTuple):
 
   name: str
   model: Model
-  task: FineTunedTask
+  task: TextTask
 
   def about(self) -> dict[str, object]:
     """Returns its description for clients."""

@@ -9,7 +9,7 @@ from typing import Any
 from luke_jax import __version__
 from luke_jax.serve.guard import OPEN
 from luke_jax.serve.service import EXAMPLES, SENTENCE, Service
-from luke_jax.tasks.fine_tuning import FineTunedTask
+from luke_jax.tasks.contract import TextTask
 
 FAULT = {
   "description": "Refused; one line says why.",
@@ -118,7 +118,7 @@ def _predict(service: Service) -> dict[str, Any]:
   }
 
 
-def _answer(model: str, task: FineTunedTask) -> dict[str, Any]:
+def _answer(model: str, task: TextTask) -> dict[str, Any]:
   """Returns the schema of a model's answers: to one text, or to a list."""
   one = prediction_schema(type(task))
   return {
@@ -137,7 +137,7 @@ def _answer(model: str, task: FineTunedTask) -> dict[str, Any]:
   }
 
 
-def prediction_schema(task: type[FineTunedTask]) -> dict[str, Any]:
+def prediction_schema(task: type[TextTask]) -> dict[str, Any]:
   """Returns the schema of what a task predicts for a text, by the type that its class names."""
   try:
     (kind,) = typing.get_args(typing.get_type_hints(task.decode)["return"])

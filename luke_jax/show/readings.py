@@ -69,6 +69,7 @@ def _read(
 
   from luke_jax.heads.attributes import attributes_of
   from luke_jax.inference.settings import processor_of, task_of
+  from luke_jax.tasks.running import Running
 
   spec = attributes_of(model.network.head)
   if spec is None or spec.form not in "cd":
@@ -88,7 +89,7 @@ def _read(
   rows = task.features(processor, examples)
   ids = rows[0].input_ids
   sizes = task.sizes._replace(words=len(ids))
-  inputs = task.inputs(model.backbone, rows, sizes, processor.entity_vocab.pad_id)
+  inputs = Running(task).inputs(model.backbone, rows, sizes, processor.entity_vocab.pad_id)
   outputs, attended = jax.jit(functools.partial(_outputs, model.network))(model.params, inputs)
   probs = np.asarray(attended)
   streams = [spec.names.index(attribute)] if attribute else slice(None)

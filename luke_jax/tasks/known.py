@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal
 from luke_jax.errors import InputError
 
 if TYPE_CHECKING:
-  from luke_jax.tasks.fine_tuning import FineTunedTask
+  from luke_jax.tasks.contract import TextTask
 
 TaskName = Literal[
   "typing", "relations", "ner", "cloze", "qa", "classification", "tagging", "linking", "labels"
@@ -27,7 +27,7 @@ CLASSES = {
 BY_TAGS = "tagging"  # which finds names as "ner" does, by a tag for each word
 
 
-def task_class(name: str) -> "type[FineTunedTask]":
+def task_class(name: str) -> "type[TextTask]":
   """Returns the settings class of a task."""
   return getattr(_room(name, "task"), CLASSES[name])
 

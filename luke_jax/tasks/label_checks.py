@@ -10,7 +10,7 @@ from luke_jax.tasks.evaluation import Evaluation
 from luke_jax.tasks.files import Faults
 
 if TYPE_CHECKING:
-  from luke_jax.tasks.fine_tuning import FineTunedTask
+  from luke_jax.tasks.contract import TextTask
 
 Example = TypeVar("Example")
 
@@ -38,7 +38,7 @@ def check_label(label: str, labels: Sequence[str], place: str) -> None:
 
 
 def checked_to_score(
-  task: "FineTunedTask[Example, Any]", examples: Sequence[Example], faults: Faults
+  task: "TextTask[Example, Any]", examples: Sequence[Example], faults: Faults
 ) -> tuple[list[Example], list[str]]:
   """Returns the examples with answers, and those labels of them that the model does not know.
 
@@ -58,7 +58,7 @@ def checked_to_score(
   return valid, unknown
 
 
-def _unknown_label(task: "FineTunedTask[Example, Any]", example: Example) -> str | None:
+def _unknown_label(task: "TextTask[Example, Any]", example: Example) -> str | None:
   """Returns the first label of an example that a task lacks; raises InputError for other faults."""
   try:
     task.check_example(example)

@@ -5,21 +5,14 @@ import dataclasses
 import hashlib
 import itertools
 from collections.abc import Collection, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
+from typing import Generic, NamedTuple, TypeVar
 
-from luke_jax.errors import InputError
 from luke_jax.files import Path
-from luke_jax.models.system import Backbone
 from luke_jax.pipeline.reads import cached
-from luke_jax.tasks.files import Faults
 from luke_jax.text import Processor, Row, load_entity_vocab, load_tokenizer
 from luke_jax.text.entity_vocab import SPECIAL_ENTITIES
 from luke_jax.text.processor import has_entity_vocab
 from luke_jax.text.tokenizer import MASK2
-from luke_jax.text.unknown import counted
-
-if TYPE_CHECKING:
-  from luke_jax.tasks.fine_tuning import FineTunedTask
 
 Example = TypeVar("Example")
 SAMPLE = "sample"  # the split of those examples of dev that are scored while training
@@ -51,38 +44,6 @@ def processor_of_words(
   if vocab.mask2_id is None:  # models are given one as they are loaded
     vocab = vocab.add([MASK2])
   return Processor(tokenizer.with_words(new_words) if new_words else tokenizer, vocab)
-
-
-@cached(4)  # every evaluation asks for them
-def rows_of(
-  task: "FineTunedTask[Example, Any]", backbone: Backbone, split: str
-) -> TaskRows[Example]:
-  """Returns the rows of a task's split."""
-  if split == SAMPLE:
-    return sample_of(rows_of(task, backbone, "dev"), task.sampled)
-  held_out = task.held_out > 0 and not task.dev and split in ("train", "dev")
-  path, faults = task.splits.get("train" if held_out else split), Faults(skip=task.skip_bad)
-  if path is None:
-    raise InputError(f"task.{split}: empty; expected a file of examples")
-  examples = task.check(task.read_examples(path, faults), faults)
-  if held_out:
-    share = Share(task.held_out, task.fold)
-    dev = numbers_of_dev(list(map(task.spread_by, examples)), share)
-    if split == "dev" and not dev:
-      raise InputError(
-        f"{path}: {len(examples)} examples with answers, none of them held out as dev; expected a"
-        " file of dev, --dev, or more examples"
-      )
-    examples = [x for number, x in enumerate(examples) if (number in dev) == (split == "dev")]
-  if split == "train" and task.used < 1:
-    examples = used_share(examples, task.used)
-  if not examples:
-    raise InputError(f"{path}: no examples with answers; expected one at least")
-  reads, counting = counted(task.processor(backbone))
-  rows = TaskRows(examples, task.features(reads, examples, faults))
-  counting.warn(path)
-  faults.warn(path)
-  return rows
 
 
 class Share(NamedTuple):

@@ -22,7 +22,7 @@ from luke_jax.models.table import system_named
 from luke_jax.pipeline.batches import Data
 from luke_jax.training.mesh import MeshShape
 from luke_jax.training.optimizer import Optimizer, Schedule
-from luke_jax.training.task import Task
+from luke_jax.training.task import Settings, Task
 from luke_jax.typed_values import dotted, field_kinds, is_group
 
 _ABSENT = object()
@@ -103,7 +103,7 @@ class Experiment:
   """Everything that a run depends on; `config()` of an experiment file returns it."""
 
   model: Any  # the sizes of a system, as luke_jax.models.table.SIZES has them
-  task: Task  # a frozen dataclass
+  task: Settings  # a frozen dataclass
   running: Running = dataclasses.field(default_factory=Running)
   data: Data = dataclasses.field(default_factory=Data)
   optimizer: Optimizer = dataclasses.field(default_factory=Optimizer)
@@ -117,8 +117,8 @@ class Experiment:
       settings = getattr(type(value), "__dataclass_params__", None)
       if not (settings and settings.frozen):
         raise InputError(f"{name}: {value!r}; expected a value of a frozen dataclass")
-    if not isinstance(self.task, Task):
-      expected = f"a {Task.__module__}.{Task.__name__}"
+    if not isinstance(self.task, Settings):
+      expected = f"a {Settings.__module__}.{Settings.__name__}"
       raise InputError(f"task: {self.task!r}; expected {expected}, such as Pretraining")
     if not isinstance(self.model, ModelConfig):
       raise InputError(f"model: {self.model!r}; expected the sizes of a system, as SIZES has them")
@@ -130,6 +130,11 @@ class Experiment:
   def backbone(self) -> Backbone:
     """Returns the encoder, as it runs on one device."""
     return Backbone(self.model, self.running)
+
+  @property
+  def engine(self) -> Task:
+    """Returns the functions of the task."""
+    return self.task.engine()
 
 
 _GROUPS = {
@@ -343,7 +348,7 @@ def _task_class(name: str, of_user: type | None) -> type:
       task_class = None
     if (
       isinstance(task_class, type)
-      and issubclass(task_class, Task)
+      and issubclass(task_class, Settings)
       and _class_name(task_class) == name
     ):
       return task_class

@@ -57,7 +57,7 @@ def train(
   with contextlib.ExitStack() as stack:
     watch = stack.enter_context(watching())
     with ledger.part("start"):
-      records = experiment.task.records(experiment.backbone, "train")
+      records = experiment.engine.records(experiment.backbone, "train")
       data = {**data, "records of train": str(len(records))}
       named = {f"the data: {name}": value for name, value in data.items()}
       processes.agree({"the experiment": to_json(experiment), **named})
@@ -85,14 +85,14 @@ def _pace(program: Program, ledger: Ledger, step: int, again: float) -> Pace:
   run = experiment.run
   if run.minutes is None:
     return Pace(program.steps, run.evaluate_every)
-  dev = len(experiment.task.records(program.backbone, DEV)) if experiment.task.scored else 0
+  dev = len(experiment.engine.records(program.backbone, DEV)) if experiment.engine.scored else 0
   once = dev < TELLING
   return TimedPace(ledger, 60 * run.minutes, step, program.steps, once=once, again=again)
 
 
 def _check_evaluation(program: Program) -> None:
   """Raises InputError before the first step for what the first evaluation would refuse later."""
-  task, best = program.experiment.task, program.experiment.run.best_metric
+  task, best = program.experiment.engine, program.experiment.run.best_metric
   if best and not task.scored:
     raise InputError("task.dev: empty; expected a file of examples, or run.best_metric=null")
   names = metrics_of(program, DEV) if task.scored else []
@@ -117,7 +117,7 @@ class _Loop:
   def __init__(self, program: Program, checkpoints: Checkpoints, ledger: Ledger, folder: Path):
     self.program, self.checkpoints, self.ledger = program, checkpoints, ledger
     self.folder, self.options = folder, program.experiment.run
-    self.task = program.experiment.task
+    self.task = program.experiment.engine
     self.first = jax.process_index() == 0
     self.waiting: list[tuple[int, dict[str, jax.Array]]] = []  # metrics that are not fetched yet
     self.scores: dict[str, float] = {}  # of the newest evaluation

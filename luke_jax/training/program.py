@@ -71,7 +71,7 @@ class Program:
       )
     options = self.experiment.optimizer
     for name, value, off in (("average", options.average, None), ("adapter", options.adapter, 0)):
-      if value != off and self.experiment.task.touched_tables:
+      if value != off and self.experiment.engine.touched_tables:
         expected = f"expected {'null' if off is None else off}"
         raise InputError(
           f"optimizer.{name}: {value}; {expected}, as steps of this task change a few rows only"
@@ -108,7 +108,7 @@ class Program:
     run, data = self.experiment.run, self.experiment.data
     leading = (run.accumulation, data.batch_size // run.accumulation)
     place = batch_sharding(self.mesh)
-    shapes = self.experiment.task.row_shapes(self.backbone)
+    shapes = self.experiment.engine.row_shapes(self.backbone)
     return {
       name: jax.ShapeDtypeStruct((*leading, *row.shape), row.dtype, sharding=place)
       for name, row in shapes.items()
@@ -169,7 +169,7 @@ class Program:
 
   def _fresh(self) -> State:
     key = jax.random.key(self.experiment.run.seed)
-    params = self.experiment.task.initial_params(self.backbone, jax.random.fold_in(key, 0))
+    params = self.experiment.engine.initial_params(self.backbone, jax.random.fold_in(key, 0))
     options, system = self.experiment.optimizer, type(self.backbone.config)
     stays = None
     if options.adapter:
@@ -260,7 +260,7 @@ class Program:
   @property
   def evaluation_shapes(self) -> dict[str, jax.ShapeDtypeStruct]:
     """Returns the shapes of a batch to predict, (rows, ...)."""
-    size, task = self.experiment.data.evaluation_batch_size, self.experiment.task
+    size, task = self.experiment.data.evaluation_batch_size, self.experiment.engine
     shapes = task.evaluation_row_shapes(self.backbone).items()
     return {name: jax.ShapeDtypeStruct((size, *row.shape), row.dtype) for name, row in shapes}
 
@@ -272,7 +272,7 @@ class Program:
 
   @functools.cached_property
   def _predict(self) -> Any:
-    task, backbone = self.experiment.task, self.backbone
+    task, backbone = self.experiment.engine, self.backbone
 
     def predictions(trained: Params, frozen: Params, batch: Batch) -> Tree:
       return task.predict(backbone, merge(trained, frozen), batch)
@@ -287,7 +287,7 @@ class Program:
   @property
   def make_rows(self) -> MakeRows:
     """Returns the function from records to rows, which is pickled for workers."""
-    return functools.partial(self.experiment.task.rows, self.backbone)
+    return functools.partial(self.experiment.engine.rows, self.backbone)
 
   def training_batches(self, records: Records) -> TrainingBatches:
     """Returns this process's rows of the training batches."""
@@ -301,7 +301,7 @@ class Program:
     count = self.experiment.data.lengths
     if count == 1:
       return None
-    lengths = self.experiment.task.lengths(records)
+    lengths = self.experiment.engine.lengths(records)
     if lengths is None:
       name = type(self.experiment.task).__name__
       raise InputError(f"data.lengths: {count}; expected 1 for {name}, which knows no lengths")
@@ -312,8 +312,7 @@ class Program:
     if words is None:
       return self
     if words not in self._padded:
-      task: Any = self.experiment.task  # which has lengths, and so the field
-      task = dataclasses.replace(task, words=words)
+      task = self.experiment.engine.of_length(words)
       experiment = dataclasses.replace(self.experiment, task=task)
       self._padded[words] = dataclasses.replace(self, experiment=experiment)
     return self._padded[words]

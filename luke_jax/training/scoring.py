@@ -15,7 +15,7 @@ from luke_jax.training.task import DEV, Tree
 
 def evaluate(program: Program, state: State, split: str) -> dict[str, float]:
   """Returns the task's metrics on a split; the same on every process."""
-  return program.experiment.task.score(*predicted(program, state, split))
+  return program.experiment.engine.score(*predicted(program, state, split))
 
 
 def predicted(
@@ -36,7 +36,7 @@ def predicted(
 
 def _records(program: Program, split: str) -> tuple[Records, Lengths | None]:
   """Returns the records of a split and their lengths; a part of dev has the programs of all."""
-  task, backbone = program.experiment.task, program.backbone
+  task, backbone = program.experiment.engine, program.backbone
   records = task.records(backbone, split)
   lengths = program.lengths(records)
   of_dev = program.lengths(task.records(backbone, DEV)) if split == task.choosing else None
@@ -68,7 +68,7 @@ def _predict(
 
 def seconds_to_score(program: Program, state: State, split: str) -> float:
   """Returns how long scoring a split takes, by one of its batches and by scores of zeros."""
-  task = program.experiment.task
+  task = program.experiment.engine
   records, lengths = _records(program, split)
   order = evaluation_order(len(records), lengths, _size(program))
   one, results = order[len(order) // 2], _zeros(program, len(records))
@@ -109,6 +109,6 @@ def metrics_of(program: Program, split: str) -> list[str]:
 
   They come from scoring zeros, which shows before training what cannot be scored.
   """
-  task = program.experiment.task
+  task = program.experiment.engine
   records = task.records(program.backbone, split)
   return list(task.score(records, _zeros(program, len(records))))

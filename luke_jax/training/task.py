@@ -1,6 +1,7 @@
 """The contract between the engine and a task: all that the engine knows of tasks."""
 
 import abc
+import dataclasses
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
@@ -17,11 +18,25 @@ DEV = "dev"  # the split that a run is scored on
 Batch = Mapping[str, Any]  # arrays, rows first
 
 
-class Task(abc.ABC):
-  """Pure functions of a backbone, as methods of a frozen dataclass of settings."""
+class Settings(abc.ABC):
+  """A task as an experiment has it: a frozen dataclass of settings."""
 
   name: ClassVar[str]  # of the task, in commands and model cards
   heads: ClassVar[tuple[str, ...]] = ()  # kinds of heads, of luke_jax.heads, that it may have
+
+  @property
+  def head(self) -> str:
+    """Returns the kind of head that it has with its settings."""
+    return self.heads[0]
+
+  @abc.abstractmethod
+  def engine(self) -> "Task":
+    """Returns the functions by which the engine trains it."""
+
+
+class Task(Settings):
+  """Pure functions of a backbone; where they are the settings' own methods, both are one class."""
+
   # Names of the tables of which a step reads and updates the rows of its batch alone.
   touched_tables: ClassVar[tuple[str, ...]] = ()
   markers: ClassVar[bool] = True  # its tokenizer has LUKE's markers of entities
@@ -31,10 +46,9 @@ class Task(abc.ABC):
     """Returns the folder of the models' tokenizer and entity vocabulary; None without texts."""
     return None
 
-  @property
-  def head(self) -> str:
-    """Returns the kind of head that it has with its settings."""
-    return self.heads[0]
+  def engine(self) -> "Task":
+    """Returns itself."""
+    return self
 
   @property
   def splits(self) -> Mapping[str, str]:
@@ -90,9 +104,14 @@ class Task(abc.ABC):
   def lengths(self, records: Any) -> np.ndarray | None:
     """Returns the lengths of records in words, where batches may be padded to less than `words`.
 
-    Such a task has a field `words`. None: all batches have one shape.
+    None: all batches have one shape.
     """
     return None
+
+  def of_length(self, words: int) -> Settings:
+    """Returns the settings with so many words a row, by their field `words`, if it has lengths."""
+    own: Any = self
+    return dataclasses.replace(own, words=words)
 
   @abc.abstractmethod
   def row_shapes(self, backbone: Backbone) -> dict[str, jax.ShapeDtypeStruct]:

@@ -33,7 +33,7 @@ class Update:
 
   def step(self, state: State, batch: Batch, length: Length) -> tuple[State, dict[str, jax.Array]]:
     """Returns the state after a batch (micro-batches, rows, ...), and metrics."""
-    touched = touched_rows(self.experiment.task, self.backbone, batch)
+    touched = touched_rows(self.experiment.engine, self.backbone, batch)
     part, metrics = self._updated(touched.part(state), touched.batch, length)
     return touched.whole(state, part), metrics
 
@@ -48,7 +48,7 @@ class Update:
     before = state["moments"], state["trained"]
     updates, moments = self.optimizer.update(gradients, *before, length=length)
     changed: Tree = optax.apply_updates(state["trained"], _masked(updates, masks))
-    trained = self.experiment.task.bounded(changed)
+    trained = self.experiment.engine.bounded(changed)
     # A step whose loss or gradient is not finite changes nothing, so that the state stays finite.
     finite = jnp.isfinite(loss) & jnp.isfinite(norm)
     trained, moments = jax.tree.map(
@@ -87,7 +87,7 @@ class Update:
     self, state: State, batch: Batch, key: jax.Array
   ) -> tuple[jax.Array, dict[str, jax.Array], Params]:
     """Returns loss, metrics and gradients of the batch, summed over its micro-batches."""
-    task, backbone, count = self.experiment.task, self.backbone, self.experiment.run.accumulation
+    task, backbone, count = self.experiment.engine, self.backbone, self.experiment.run.accumulation
     places = jax.tree.map(self._gradient_place, self.trained, state["trained"])
     merged = jax.tree.map(lambda x: x.reshape(-1, *x.shape[2:]), batch)
     weights = jax.tree.map(lambda x: x.reshape(count, -1, *x.shape[1:]), task.weights(merged))

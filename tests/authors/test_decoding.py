@@ -11,6 +11,7 @@ from luke_jax.tasks.files import Faults
 from luke_jax.tasks.ner.documents import labelled, to_words
 from luke_jax.tasks.ner.task import NamedEntities
 from luke_jax.tasks.qa.task import QuestionAnswering
+from luke_jax.tasks.running import fitted
 from luke_jax.text import Processor, Row
 from luke_jax.text.entity_vocab import SPECIAL_ENTITIES
 
@@ -91,7 +92,7 @@ def test_questions(cases, tokenizer, tmp_path):
     unanswered = {"title": "", "answers": [], "is_impossible": True}
     file.write_text(squad(case | unanswered), encoding="utf-8")
     (example,) = task.read(file, Faults())
-    rows = task.features(task.fitted(Processor(tokenizer, SPECIAL_ENTITIES)), [example])
+    rows = task.features(fitted(task, Processor(tokenizer, SPECIAL_ENTITIES)), [example])
     assert [row.input_ids.tolist() for row in rows] == [x["word_ids"] for x in case["rows"]]
     names = ("start_logits", "end_logits")
     outputs = {name: padded([x[name] for x in case["rows"]]) for name in names}

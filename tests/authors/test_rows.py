@@ -13,6 +13,7 @@ from luke_jax.tasks.ner.task import NamedEntities
 from luke_jax.tasks.qa.files import EntityReference
 from luke_jax.tasks.qa.task import QuestionAnswering
 from luke_jax.tasks.relations.task import RelationClassification
+from luke_jax.tasks.running import fitted
 from luke_jax.tasks.typing.task import EntityTyping
 from luke_jax.text import EntityVocab, Processor
 from luke_jax.text.entity_vocab import SPECIAL_ENTITIES
@@ -33,7 +34,7 @@ def rows_of(tokenizer, tmp_path):
     file.write_text(text, encoding="utf-8")
     examples = task.read(file, Faults())
     made = Processor(tokenizer.with_words([*words, *task.new_words]), SPECIAL_ENTITIES)
-    return examples, task.features(task.fitted(made), examples)
+    return examples, task.features(fitted(task, made), examples)
 
   return rows
 
@@ -191,7 +192,7 @@ def test_entities_of_questions(cases, rows_of, tokenizer):
     (example,), rows = rows_of(task, squad(case))
     linked = dataclasses.replace(example, **links(case, rows, tokenizer))
     vocab = EntityVocab({"[PAD]": 0, "[UNK]": 1, "[MASK]": 2} | case["entity_vocab"])
-    reader = task.fitted(Processor(tokenizer, vocab))
+    reader = fitted(task, Processor(tokenizer, vocab))
     found = [
       [x.input_ids.tolist(), x.entity_ids.tolist(), cut(x.entity_tokens)]
       for x in task.features(reader, [linked])

@@ -22,6 +22,7 @@ from luke_jax.bench.ner import (
 )
 from luke_jax.cli import main
 from luke_jax.errors import InputError
+from luke_jax.tasks.running import fitted
 
 NEEDS_TRANSFORMERS = pytest.mark.skipif(not find_spec("transformers"), reason="needs transformers")
 
@@ -45,7 +46,7 @@ def test_documents_are_made_of_the_vocabulary(documents):
 
 def test_both_sides_have_the_same_spans(documents):
   """In the same order, each sentence's in one row."""
-  rows = TASK.features(TASK.fitted(tiny_processor()), documents)
+  rows = TASK.features(fitted(TASK, tiny_processor()), documents)
   sentences = [words for document in documents for words in document.sentences]
   assert len(rows) == len(sentences)
   for row, words in zip(rows, sentences, strict=True):

@@ -27,7 +27,7 @@ def test_steps_have_the_settings_of_a_training():
   options, task = experiment.optimizer, experiment.task
   assert options.kind == "adamw" and options.bias_correction and options.max_gradient_norm == 1
   assert options.adapter == 16 and experiment.data.batch_size == 16
-  assert task.row_shapes(experiment.backbone)["input_ids"].shape == (64,)
+  assert task.engine().row_shapes(experiment.backbone)["input_ids"].shape == (64,)
 
 
 @pytest.mark.parametrize(

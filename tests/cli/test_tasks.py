@@ -27,6 +27,7 @@ from luke_jax.tasks.evaluation import Evaluation
 from luke_jax.tasks.files import Faults, sources_of
 from luke_jax.tasks.known import CLASSES, task_class
 from luke_jax.tasks.predictions import Span
+from luke_jax.tasks.running import read_examples
 from luke_jax.training import directory
 from luke_jax.training.experiment import Experiment, load_experiment
 from luke_jax.training.overrides import override
@@ -193,10 +194,10 @@ def test_a_start_that_means_something_else_by_its_ids(start, tmp_path, one_devic
 def test_a_file_that_changed_between_two_commands_is_read_again(start, tmp_path):
   dev = Path(few("typing", "dev", tmp_path))
   chosen = task_experiment("typing", (sample_file("typing", "train"), dev), Path(start), [])
-  assert len(chosen.task.records(chosen.backbone, "dev").examples) == FEW
+  assert len(chosen.engine.records(chosen.backbone, "dev").examples) == FEW
   dev.write_text("".join(dev.read_text("utf-8").splitlines(keepends=True)[:5]), "utf-8")
   assert main(["data", "check", str(dev), "--task", "typing"]) == 0
-  assert len(chosen.task.records(chosen.backbone, "dev").examples) == 5
+  assert len(chosen.engine.records(chosen.backbone, "dev").examples) == 5
 
 
 def test_a_batch_larger_than_memory_is_one_line(start, tmp_path, one_device, capsys):
@@ -447,7 +448,7 @@ def test_several_files_and_what_is_piped_are_trained_on(tmp_path, monkeypatch):
     (tmp_path / f"{name}.jsonl").write_text(json.dumps({"text": text, "spans": []}) + "\n")
   several = train_command._examples((tmp_path / "a.jsonl", tmp_path / "b.jsonl"), tmp_path)
   assert sources_of(several) == (str(tmp_path / "a.jsonl"), str(tmp_path / "b.jsonl"))
-  examples = task_class("ner")().read_examples(several, Faults())
+  examples = read_examples(task_class("ner")(), several, Faults())
   assert [x.text for x in examples] == ["Ana met A .", "Ana met B ."]
   monkeypatch.setattr(sys, "stdin", io.StringIO('{"text": "piped"}\n'))
   piped = train_command._examples((Path("-"),), tmp_path / "run")

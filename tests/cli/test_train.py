@@ -80,7 +80,7 @@ def test_bad_input_is_one_line(arguments, line, file, tmp_path, monkeypatch, cap
 def test_a_curve_by_few_examples_is_printed_without_a_verdict(tmp_path, capsys):
   records = {"dev": range(6)}
   trained = types.SimpleNamespace(
-    backbone=None, task=types.SimpleNamespace(records=lambda _, split: records[split])
+    backbone=None, engine=types.SimpleNamespace(records=lambda _, split: records[split])
   )
   summary = {"status": "done", "curve": {"75%": 0.3, "100%": 0.5}}
   _print_end(summary, tmp_path, trained)

@@ -15,6 +15,7 @@ import tensorflow_datasets as tfds
 from luke_jax.errors import InputError
 from luke_jax.tasks.files import Faults
 from luke_jax.tasks.known import task_class, task_files
+from luke_jax.tasks.running import read_examples
 
 DATA = Path(__file__).resolve().parents[2] / "data"
 NAMES = ("open_entity", "tacred", "conll2003", "record", "squad")
@@ -47,7 +48,7 @@ def test_stored_examples_are_those_of_the_files(name, tmp_path):
   assert len(told) == len(source.files)
   room, task = task_files(source.task), task_class(source.task)()
   for split, file in source.files.items():
-    read = task.read_examples(f"{tmp_path}/{name}/{NEWEST}:{split}", Faults())
+    read = read_examples(task, f"{tmp_path}/{name}/{NEWEST}:{split}", Faults())
     expected = room.read(files / file, Faults())
     assert list(map(room.to_json, read)) == list(map(room.to_json, expected)) != []
     assert read[0].place == f"{tmp_path}/{name}/{NEWEST}:{split}: example 1"

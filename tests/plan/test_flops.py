@@ -84,7 +84,7 @@ def test_kernels(attention, remat, count):
 
 def test_sizes_of_a_batch():
   task = SyntheticPretraining(words=40, entities=20, mention=5)
-  assert token_counts(task.row_shapes(backbone()), 8) == TokenCounts(
+  assert token_counts(task.engine().row_shapes(backbone()), 8) == TokenCounts(
     sequences=8, words=40, entities=20, masked_words=8 * 6, masked_entities=8 * 3
   )
 

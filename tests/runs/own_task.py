@@ -13,9 +13,9 @@ from luke_jax.models.table import SIZES
 from luke_jax.nn import losses
 from luke_jax.nn.layers import Dense
 from luke_jax.pipeline.batches import Data
+from luke_jax.tasks.contract import TextTask
 from luke_jax.tasks.evaluation import Evaluation
 from luke_jax.tasks.files import Faults, check_fields, read_json_lines, read_text, string
-from luke_jax.tasks.fine_tuning import FineTunedTask
 from luke_jax.tasks.label_checks import check_label
 from luke_jax.text import TextInput
 from luke_jax.text.rows import Sizes
@@ -51,7 +51,7 @@ class FirstWordHead(LabelHead):
 
 
 @dataclasses.dataclass(frozen=True)
-class Languages(FineTunedTask):
+class Languages(TextTask):
   """Finds the language of texts."""
 
   words: int = 16
@@ -94,7 +94,7 @@ class Languages(FineTunedTask):
     labels = [self.labels.index(x.label) if x.label else None for x in examples]
     return [row.labelled(labels[row.example]) for row in rows]
 
-  def label_shape(self):
+  def label_shape(self, sizes):
     """Returns the shape of a row's label, a number."""
     return ()
 

@@ -12,6 +12,7 @@ from luke_jax.errors import InputError
 from luke_jax.inference.settings import settings_of
 from luke_jax.models.table import SIZES
 from luke_jax.runs import training
+from luke_jax.tasks.running import Running
 from luke_jax.tasks.task_rows import used_share
 from luke_jax.tasks.typing.task import EntityTyping
 from luke_jax.training.experiment import Experiment, Run
@@ -51,7 +52,7 @@ def test_each_share_is_scored_and_the_model_is_of_all(tmp_path, monkeypatch):
 
 def test_a_dev_that_cannot_tell_is_told_of_before_the_first_step(monkeypatch):
   for count, warned in ((20, 1), (50, 0)):
-    monkeypatch.setattr(EntityTyping, "records", lambda *_, n=count: range(n))
+    monkeypatch.setattr(Running, "records", lambda *_, n=count: range(n))
     with warnings.catch_warnings(record=True) as found:
       warnings.simplefilter("always")
       train._warn_of_small_dev(ONE)

@@ -24,7 +24,7 @@ NO_FILES = {"test", "positive", "negative", "language"}
 
 
 def of(task):
-  return fingerprints(SimpleNamespace(task=task))
+  return fingerprints(SimpleNamespace(engine=task.engine()))
 
 
 def changed(before, after):

@@ -102,7 +102,7 @@ def pair(i):
 @pytest.mark.parametrize(("kind", "make"), [("classification", example), ("relations", pair)])
 def test_a_run_starts_from_a_head_that_is_fitted_to_its_states(start, tmp_path, kind, make):
   chosen = experiment(kind, [make(i) for i in range(8)], start, tmp_path)
-  task, rows = chosen.task, chosen.task.records(chosen.backbone, "train").rows
+  task, rows = chosen.task, chosen.engine.records(chosen.backbone, "train").rows
   params = start_params(start, chosen)
   plain = start_model(start, task, task.entity_table)
   labels = np.array([row.labels for row in rows])
@@ -121,7 +121,7 @@ def test_tags_start_from_a_head_that_is_fitted_to_the_states_of_words(start, tmp
     for i, (x, y) in enumerate([("Ana", "Bo"), ("Bo", "Carl"), ("Dora", "Ana"), ("Carl", "Bo")])
   ]
   chosen = experiment("ner", values, start, tmp_path, "task.form=tags", "task.crf=true")
-  task, rows = chosen.task, chosen.task.records(chosen.backbone, "train").rows
+  task, rows = chosen.task, chosen.engine.records(chosen.backbone, "train").rows
   assert task.fit_head and chosen.optimizer.learning_rate == 3e-4
   found = start_params(start, chosen)["classifier"]
   plain = start_model(start, task, task.entity_table)
@@ -156,7 +156,7 @@ def test_few_examples_a_label_have_a_fitted_head_and_fewer_epochs(start, tmp_pat
 def test_few_examples_all_train_unless_one_asks_for_scores(start, tmp_path):
   train = written(tmp_path / "train.jsonl", [example(i) for i in range(40)])
   alone = task_experiment("classification", (train, None), start, [])
-  assert not alone.task.scored and alone.run.best_metric is None
+  assert not alone.engine.scored and alone.run.best_metric is None
   assert "none, so that all examples train" in outline(alone) and "best checkpoint" not in outline(
     alone
   )
@@ -180,7 +180,7 @@ def test_spans_without_entity_tokens_begin_from_the_shares_of_labels(tmp_path):
   head = start_params(start, chosen)["classifier"]
   shares = np.exp(head["bias"])
   assert shares.sum() == pytest.approx(1, abs=1e-5)
-  rows = chosen.task.records(chosen.backbone, "train").rows
+  rows = chosen.engine.records(chosen.backbone, "train").rows
   named = np.mean(np.concatenate([row.labels for row in rows]) == chosen.task.labels.index("PER"))
   assert 0 < named < 0.2 and shares[1] == pytest.approx(named, rel=0.05)
   trained = types.SimpleNamespace(params={"classifier": head})

@@ -72,7 +72,7 @@ def test_parts_are_scored_and_the_model_is_of_all(tmp_path, monkeypatch):
   assert summary["folds"]["dev/f1"]["mean"] == pytest.approx(0.25)
   assert summary["folds"]["dev/f1"]["deviation"] == pytest.approx(0.0707, abs=1e-4)
   (whole, place), *held = runs
-  assert place == tmp_path and not whole.task.scored and whole.run.best_metric is None
+  assert place == tmp_path and not whole.engine.scored and whole.run.best_metric is None
   assert [folder.name for _, folder in held] == ["1", "2"]
   assert [x.task.fold for x, _ in held] == [0, 1] and held[0][0].task.held_out == 0.5
   assert {x.run.minutes for x, _ in runs} == {2}

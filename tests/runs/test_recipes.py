@@ -36,13 +36,13 @@ def made(start, *assignments, dev=True):
 
 def test_settings_suit_the_number_and_the_lengths_of_rows(start):
   chosen = made(start)
-  rows = chosen.task.records(chosen.backbone, "train")
+  rows = chosen.engine.records(chosen.backbone, "train")
   assert chosen.run.epochs == pytest.approx(10 * (200 / len(rows)) ** 0.4, abs=0.05)
   assert chosen.optimizer.learning_rate == 5e-4  # a narrow model
   assert made(start, "optimizer.adapter=2").optimizer.learning_rate == 1e-3
   given = "optimizer.learning_rate=2e-4"
   assert made(start, "optimizer.adapter=2", given).optimizer.learning_rate == 2e-4
-  lengths = chosen.task.lengths(rows)
+  lengths = chosen.engine.lengths(rows)
   assert max(lengths) <= chosen.task.words < max(lengths) + 64
   assert chosen.data.lengths == 1  # a tiny model trains on padding faster than programs compile
   large = dataclasses.replace(chosen, model=SIZES["luke-base"])
@@ -52,7 +52,7 @@ def test_settings_suit_the_number_and_the_lengths_of_rows(start):
 @pytest.mark.parametrize("batch", [4, 64])
 def test_scoring_takes_a_tenth_of_the_time_unless_told(start, batch):
   chosen = made(start, f"data.batch_size={batch}")
-  train, dev = (len(chosen.task.records(chosen.backbone, x)) for x in ("train", "dev"))
+  train, dev = (len(chosen.engine.records(chosen.backbone, x)) for x in ("train", "dev"))
   steps = total_steps(chosen.run, train, batch)
   often = -(-steps // chosen.run.evaluate_every)
   assert often == 1 or often * dev / 3 <= 0.1 * steps * batch
@@ -66,7 +66,7 @@ def test_a_sample_of_a_large_dev_chooses_the_checkpoint(start, tmp_path, monkeyp
   train, dev = (written(tmp_path / f"{len(x)}.jsonl", x) for x in (rows[:200], rows[200:]))
   settings = ["task.fit_head=false", "data.lengths=1", *run]
   chosen = task_experiment("classification", (train, dev), Path(start), settings)
-  sample, whole = (chosen.task.records(chosen.backbone, x) for x in ("sample", "dev"))
+  sample, whole = (chosen.engine.records(chosen.backbone, x) for x in ("sample", "dev"))
   steps = total_steps(chosen.run, 200, chosen.data.batch_size)
   often = -(-steps // chosen.run.evaluate_every)
   assert len(whole) == 700 and often > 1 and len(sample.examples) >= recipes.LEAST_SAMPLE
@@ -117,7 +117,7 @@ def test_rows_of_independent_candidates_have_room_for_those_of_the_data(start):
   files = sample_file("ner", "train"), sample_file("ner", "dev")
   given = "model.independent_entities=true"
   chosen = task_experiment("ner", files, Path(start), [given]).task
-  rows = chosen.records(
+  rows = chosen.engine().records(
     backbone(dataclasses.replace(SIZES["tiny"], independent_entities=True)), "train"
   )
   most = max(len(row.entity_ids) for row in rows.rows)
@@ -138,21 +138,21 @@ def texts(folder, number):
 
 def test_a_tenth_is_held_out_where_there_is_no_dev(tmp_path):
   task = texts(tmp_path, 40)
-  halves = [task.records(backbone(), split).examples for split in ("train", "dev")]
+  halves = [task.engine().records(backbone(), split).examples for split in ("train", "dev")]
   ids = [{example.id for example in half} for half in halves]
   assert [len(half) for half in ids] == [36, 4] and not ids[0] & ids[1]
   more = texts(tmp_path, 60)
-  assert len(ids[1] & {x.id for x in more.records(backbone(), "dev").examples}) >= 2
+  assert len(ids[1] & {x.id for x in more.engine().records(backbone(), "dev").examples}) >= 2
   half = dataclasses.replace(more, held_out=0.5)
-  assert len(half.records(backbone(), "dev").examples) == 30
+  assert len(half.engine().records(backbone(), "dev").examples) == 30
   with pytest.raises(InputError, match=r"4 examples with answers, none of them held out .* --dev"):
-    texts(tmp_path, 4).records(backbone(), "dev")
+    texts(tmp_path, 4).engine().records(backbone(), "dev")
   whole = dataclasses.replace(task, held_out=0.0)
-  assert len(whole.records(backbone(), "train").examples) == 40
+  assert len(whole.engine().records(backbone(), "train").examples) == 40
   most = dataclasses.replace(task, held_out=0.99)
-  assert len(most.records(backbone(), "train").examples) == 1
+  assert len(most.engine().records(backbone(), "train").examples) == 1
   with pytest.raises(InputError, match=r"task.dev: empty; expected a file of examples"):
-    whole.records(backbone(), "dev")
+    whole.engine().records(backbone(), "dev")
   with pytest.raises(InputError, match=r"held_out: 1.0; expected a share below 1"):
     dataclasses.replace(task, held_out=1.0)
 
@@ -160,7 +160,7 @@ def test_a_tenth_is_held_out_where_there_is_no_dev(tmp_path):
 def test_an_outline_says_what_will_be_done(start, monkeypatch):
   chosen = made(start, dev=False)
   lines = dict(line.split(maxsplit=1) for line in outline(chosen).splitlines())
-  file, dev = sample_file("typing", "train"), chosen.task.records(chosen.backbone, "dev")
+  file, dev = sample_file("typing", "train"), chosen.engine.records(chosen.backbone, "dev")
   assert lines["task"] == "typing, with a LUKE"
   assert lines["dev"] == f"{len(dev.examples)}: 10% held out of {file}"
   assert lines["labels"].startswith(f"{len(chosen.task.labels)}: ")
@@ -169,7 +169,8 @@ def test_an_outline_says_what_will_be_done(start, monkeypatch):
   timed = made(start, "run.minutes=5", f"task.dev={file}")
   said = outline(timed)
   assert (
-    f"repeated  {len(timed.task.records(timed.backbone, 'dev').examples):,} examples of dev" in said
+    f"repeated  {len(timed.engine.records(timed.backbone, 'dev').examples):,} examples of dev"
+    in said
   )
   assert "5 minutes in all, steps of 16 rows" in said and "of dev in a tenth of the time" in said
   assert "untold" not in said

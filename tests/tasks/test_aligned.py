@@ -22,6 +22,7 @@ from luke_jax.systems.ernie_thu import ErnieThuConfig
 from luke_jax.systems.ernie_thu.aligning import aligned_inputs
 from luke_jax.tasks.files import Faults
 from luke_jax.tasks.relations.task import RelationClassification
+from luke_jax.tasks.running import processor_for
 from luke_jax.tasks.typing.task import EntityTyping
 from luke_jax.text import load_tokenizer
 
@@ -66,9 +67,9 @@ def rows(task, place, example):
   chosen = backbone(small(ErnieThuConfig, vocab_size=len(PIECES), pad_token_id=0))
   task = dataclasses.replace(task, text=str(place / "words"), vectors=str(place / "kg"))
   parsed = task.parse(example, "1", "text")
-  made = task.features(task.processor(chosen), [parsed], Faults())
-  arrays = task.rows(chosen, made, [np.random.default_rng(0)])
-  shapes = task.row_shapes(chosen)
+  made = task.features(processor_for(task, chosen), [parsed], Faults())
+  arrays = task.engine().rows(chosen, made, [np.random.default_rng(0)])
+  shapes = task.engine().row_shapes(chosen)
   assert {name: (x.shape[1:], x.dtype) for name, x in arrays.items()} == {
     name: (x.shape, x.dtype) for name, x in shapes.items()
   }
@@ -251,7 +252,7 @@ def test_a_picture_of_links(place):
 def test_without_vectors_it_reads_words_only(place):
   task = RelationClassification(labels=("x",), words=16, text=str(place / "words"))
   chosen = backbone(small(ErnieThuConfig, vocab_size=len(PIECES), pad_token_id=0))
-  assert "entity_vectors" not in task.row_shapes(chosen)
+  assert "entity_vectors" not in task.engine().row_shapes(chosen)
 
 
 def test_faults_of_vectors(place, tmp_path, capsys):
@@ -286,7 +287,7 @@ def test_words_and_places_of_the_authors(real_data, place, tmp_path):
   chosen = backbone(small(ErnieThuConfig, vocab_size=30522, pad_token_id=0))
   links = [["Q3", *HEAD], ["Q5", *TAIL]]
   parsed = task.parse({"text": TEXT, "head": HEAD, "tail": TAIL, "links": links}, "1", "text")
-  processor = task.processor(chosen)
+  processor = processor_for(task, chosen)
   (row,) = task.features(processor, [parsed], Faults())
   expected = [101, 1001, 3958, 27227, 1001, 2001, 1037, 1002, 13997, 11510, 1002, 1012, 102]
   assert row.input_ids.tolist() == expected

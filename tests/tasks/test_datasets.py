@@ -9,6 +9,7 @@ from luke_jax.errors import InputError
 from luke_jax.tasks.cloze.task import ClozeAnswering
 from luke_jax.tasks.datasets import as_json, is_split
 from luke_jax.tasks.files import Faults
+from luke_jax.tasks.running import read_examples
 
 numbers = st.integers(0, 2**31 - 1)
 labelled = st.lists(st.tuples(numbers, numbers, st.text()))
@@ -52,4 +53,4 @@ def test_what_is_no_split_is_a_file(tmp_path):
   assert is_split(f"{tmp_path}:train")
   assert not is_split(str(tmp_path)) and not is_split(f"{tmp_path}/gone:train")
   with pytest.raises(InputError, match="gone:train: no such file; expected a file of examples"):
-    ClozeAnswering().read_examples(f"{tmp_path}/gone:train", Faults())
+    read_examples(ClozeAnswering(), f"{tmp_path}/gone:train", Faults())

@@ -4,6 +4,7 @@ from luke_jax.errors import InputError
 from luke_jax.tasks.files import Faults
 from luke_jax.tasks.known import task_class
 from luke_jax.tasks.label_checks import checked_to_score
+from luke_jax.tasks.running import checked
 
 TEXT = "Ana saw Bo ."
 SPANS = [[0, 3, "PER"], [8, 10, "ROBOT"]]
@@ -32,7 +33,7 @@ def test_an_example_with_an_unknown_label_can_be_scored(name, settings, answer):
   examples = [task.parse({"text": TEXT, **answer}, id, "here") for id in "12"]
   assert checked_to_score(task, examples, Faults()) == (examples, ["ROBOT"])
   with pytest.raises(InputError, match="label 'ROBOT': not among the model's"):
-    task.check(examples, Faults())
+    checked(task, examples, Faults())
 
 
 def test_what_has_no_answer_cannot_be_scored():
@@ -51,4 +52,4 @@ def test_a_task_without_labels_says_where_they_belong():
   task = task_class("ner")()
   examples = [task.parse({"text": TEXT, "spans": SPANS}, "1", "here")]
   with pytest.raises(InputError, match="label 'PER': of a task without labels; expected"):
-    task.check(examples, Faults())
+    checked(task, examples, Faults())

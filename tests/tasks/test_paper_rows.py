@@ -67,7 +67,7 @@ def test_a_row_says_what_the_paper_says(path, tmp_path):
     task = dataclasses.replace(task, knowledge=known(tmp_path))
   head = task.network(experiment.backbone).head
   assert getattr(head, "labels", 0) == len(task.labels)
-  assert set(task.row_shapes(experiment.backbone)) >= {"input_ids", "labels"}
+  assert set(task.engine().row_shapes(experiment.backbone)) >= {"input_ids", "labels"}
 
 
 def test_the_ablations_differ_from_luke_in_what_they_are_named_for():
@@ -75,8 +75,8 @@ def test_the_ablations_differ_from_luke_in_what_they_are_named_for():
   large, original, none = (load_experiment(EXPERIMENTS / f"ner.py:{name}") for name in names)
   assert large.model.use_entity_aware_attention
   assert original.model == dataclasses.replace(large.model, use_entity_aware_attention=False)
-  assert "entity_ids" in large.task.row_shapes(large.backbone)
-  assert not [x for x in none.task.row_shapes(none.backbone) if x.startswith("entity_ids")]
+  assert "entity_ids" in large.engine.row_shapes(large.backbone)
+  assert not [x for x in none.engine.row_shapes(none.backbone) if x.startswith("entity_ids")]
   for other in (original, none):
     assert (other.task, other.data, other.run) == (large.task, large.data, large.run)
 

@@ -17,7 +17,7 @@ STAGES = [path for path in PATHS if row_name(path).endswith("-stage1")]
 
 
 def shapes(experiment):
-  return {name: x.shape for name, x in experiment.task.row_shapes(experiment.backbone).items()}
+  return {name: x.shape for name, x in experiment.engine.row_shapes(experiment.backbone).items()}
 
 
 @pytest.mark.parametrize("path", PATHS, ids=row_name)

@@ -10,6 +10,7 @@ from luke_jax.errors import InputError
 from luke_jax.files import Path
 from luke_jax.tasks.files import Faults, sources_of
 from luke_jax.tasks.known import task_class
+from luke_jax.tasks.running import read_examples
 from luke_jax.tasks.tables import read_table
 
 TAGS = {"feature": {"names": ["O", "B-PER"], "_type": "ClassLabel"}, "_type": "Sequence"}
@@ -22,7 +23,7 @@ def table(rows, **features):
 
 
 def read(task, setting):
-  return task_class(task)().read_examples(str(setting), Faults())
+  return read_examples(task_class(task)(), str(setting), Faults())
 
 
 @pytest.mark.parametrize("name", ["a.parquet", "a.arrow"])

@@ -11,6 +11,7 @@ from tiny_runs import arrays, left_at, same
 
 from luke_jax.errors import InputError
 from luke_jax.tasks.classification.task import TextClassification
+from luke_jax.tasks.running import Running
 from luke_jax.training import loop as loops
 from luke_jax.training import scoring
 from luke_jax.training.export import read_run
@@ -45,7 +46,7 @@ def chosen(tmp_path_factory):
 
 def test_padding_that_is_cut_off_changes_no_number(chosen):
   program = SharedProgram(chosen, make_mesh(chosen.mesh, jax.devices()[:1]), STEPS)
-  batches = program.training_batches(chosen.task.records(program.backbone, "train"))
+  batches = program.training_batches(chosen.engine.records(program.backbone, "train"))
   assert len(batches.rooms) == 3 and len({*map(batches.room, range(STEPS))}) > 1
   number = min(range(STEPS), key=batches.room)
   after: list[Params] = []
@@ -70,7 +71,7 @@ def test_dev_has_the_same_scores_in_batches_of_like_length(chosen):
 
   state = program.fresh_state()
   with pytest.MonkeyPatch.context() as patch:
-    patch.setattr(TextClassification, "score", score)
+    patch.setattr(Running, "score", score)
     for lengths in (3, 1):
       data = dataclasses.replace(chosen.data, lengths=lengths, evaluation_batch_size=10)
       own = dataclasses.replace(program, experiment=dataclasses.replace(chosen, data=data))

@@ -46,7 +46,7 @@ def program(chosen: Experiment, devices: int = 1, shape: MeshShape | None = None
 
 def trained(program: Program, state: State, steps: int) -> tuple[State, list[float]]:
   """The state after so many steps, and their losses."""
-  records = program.experiment.task.records(program.backbone, "train")
+  records = program.experiment.engine.records(program.backbone, "train")
   batches = program.training_batches(records)
   step = program.step
   losses = []

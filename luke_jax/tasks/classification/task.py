@@ -23,11 +23,12 @@ from luke_jax.pipeline.reads import cached
 from luke_jax.tasks.classification import files, score
 from luke_jax.tasks.classification.files import TextExample
 from luke_jax.tasks.classification.forms import FIELDS, form_of
+from luke_jax.tasks.contract import RowLogits, TextTask
 from luke_jax.tasks.evaluation import Evaluation
 from luke_jax.tasks.files import COMMON, Faults
-from luke_jax.tasks.fine_tuning import FineTunedTask, RowLogits
 from luke_jax.tasks.label_checks import check_label
 from luke_jax.tasks.predictions import Label, Labels, Number
+from luke_jax.tasks.running import read_examples
 from luke_jax.text import Processor, Row
 from luke_jax.text.parts import Part, longest_first
 from luke_jax.text.rows import Sizes, enclosed
@@ -47,7 +48,7 @@ _SHOWN = 3  # unknown values in a warning
 
 
 @dataclasses.dataclass(frozen=True)
-class TextClassification(FineTunedTask[TextExample, Any]):
+class TextClassification(TextTask[TextExample, Any]):
   """Gives a text, or a pair of texts, one label, several labels or a number."""
 
   labels: tuple[str, ...] = ()  # none: those of the training file
@@ -189,7 +190,7 @@ class TextClassification(FineTunedTask[TextExample, Any]):
     ids = [numbers[label] for label in example.labels if label in numbers]
     return np.array(ids[0], np.int32) if len(ids) == 1 else None
 
-  def label_shape(self) -> tuple[int, ...]:
+  def label_shape(self, sizes: Sizes) -> tuple[int, ...]:
     """Returns the shape of a row's label: 0 or 1 for each of several, or a single number."""
     return (len(self.labels),) if self.target == "labels" else ()
 
@@ -251,7 +252,7 @@ def with_values(task: TextClassification) -> Attributes:
 
 @cached(4)
 def _with_values(task: TextClassification) -> Attributes:
-  examples = task.read_examples(task.train, Faults(skip=task.skip_bad))
+  examples = read_examples(task, task.train, Faults(skip=task.skip_bad))
   columns = zip(*(example.attributes for example in examples), strict=True)
   values = tuple(_by_frequency(column) for column in columns)
   return dataclasses.replace(task.attributes, values=values)

@@ -13,9 +13,9 @@ from luke_jax.errors import InputError, check_whole
 from luke_jax.files import Path
 from luke_jax.tasks.cloze import score
 from luke_jax.tasks.cloze.files import PLACEHOLDER, ClozeExample, parse, read
+from luke_jax.tasks.contract import RowLogits, TextTask
 from luke_jax.tasks.evaluation import Evaluation
 from luke_jax.tasks.files import Faults
-from luke_jax.tasks.fine_tuning import FineTunedTask, RowLogits
 from luke_jax.tasks.predictions import Answer
 from luke_jax.text import Processor, Row, RowEntity
 from luke_jax.text.parts import (
@@ -155,7 +155,7 @@ def _targets(example: ClozeExample, candidates: Sequence[int]) -> np.ndarray | N
 
 
 @dataclasses.dataclass(frozen=True)
-class ClozeAnswering(FineTunedTask[ClozeExample, list[Answer]]):
+class ClozeAnswering(TextTask[ClozeExample, list[Answer]]):
   """Finds the entity of a passage that fills the gap of a question (paper §4.4)."""
 
   labels: tuple[str, ...] = ()  # none: candidates are scored
@@ -224,9 +224,9 @@ class ClozeAnswering(FineTunedTask[ClozeExample, list[Answer]]):
     limits = ClozeLimits(self.stride, self.authors)
     return features(processor, examples, faults, limits)
 
-  def label_shape(self) -> tuple[int, ...]:
+  def label_shape(self, sizes: Sizes) -> tuple[int, ...]:
     """Returns the shape of a row's labels: whether each candidate is an answer."""
-    return (self.entities - 1,)
+    return (sizes.entities - 1,)
 
   def decode(
     self, examples: Sequence[ClozeExample], rows: Sequence[Row], outputs: RowLogits

@@ -16,10 +16,10 @@ from luke_jax.heads.matching import LABELS
 from luke_jax.models.system import Backbone
 from luke_jax.nn.losses import IGNORED
 from luke_jax.pipeline.reads import Reads
+from luke_jax.tasks.contract import RowLogits, TextTask
 from luke_jax.tasks.evaluation import Evaluation
 from luke_jax.tasks.extra_inputs import ExtraInputs
 from luke_jax.tasks.files import Faults
-from luke_jax.tasks.fine_tuning import FineTunedTask, RowLogits
 from luke_jax.tasks.labels import files, score
 from luke_jax.tasks.labels.features import IDS, LearningRoom, Lessons, all_spans
 from luke_jax.tasks.labels.files import Example
@@ -30,9 +30,8 @@ from luke_jax.tasks.ner.features import CandidateLimits
 from luke_jax.tasks.ner.files import to_prediction
 from luke_jax.tasks.ner.task import ScoredSpan, apart
 from luke_jax.tasks.predictions import Span
-from luke_jax.tasks.task_rows import TaskRows
 from luke_jax.text import Processor, Row
-from luke_jax.text import Task as TextTask
+from luke_jax.text import Task as ProcessorTask
 from luke_jax.text.rows import Room, Sizes
 from luke_jax.training.task import Batch
 
@@ -77,7 +76,7 @@ class LabelVectors(ExtraInputs):
 
 
 @dataclasses.dataclass(frozen=True)
-class LabelledNames(FineTunedTask[Example, list[Span]]):
+class LabelledNames(TextTask[Example, list[Span]]):
   """Finds the names in texts that have one of the labels that are asked for."""
 
   labels: tuple[str, ...] = ()  # that are asked for; none in training, where rows have their own
@@ -102,7 +101,7 @@ class LabelledNames(FineTunedTask[Example, list[Span]]):
   name: ClassVar[str] = "labels"
   calibrated: ClassVar[bool] = False
   heads: ClassVar[tuple[str, ...]] = ("match",)
-  text_task: ClassVar[TextTask | None] = "entity_span_classification"
+  text_task: ClassVar[ProcessorTask | None] = "entity_span_classification"
 
   def __post_init__(self) -> None:
     super().__post_init__()
@@ -153,7 +152,7 @@ class LabelledNames(FineTunedTask[Example, list[Span]]):
     return {str(label): str(about) for label, about in found.items() if about}
 
   def reads(self) -> Reads:
-    """Returns the files of examples, and those of labels."""
+    """Returns the files of labels."""
     return super().reads() + Reads((self.descriptions,) if self.descriptions else ())
 
   def weights(self, batch: Batch) -> jax.Array:
@@ -224,9 +223,9 @@ class LabelledNames(FineTunedTask[Example, list[Span]]):
     numbers = np.array([table.numbers[x] if table else 0 for x in self.labels], np.int32)
     return [dataclasses.replace(row, extra={IDS: numbers}) for row in rows]
 
-  def label_shape(self) -> tuple[int, ...]:
+  def label_shape(self, sizes: Sizes) -> tuple[int, ...]:
     """Returns the shape of a row's labels: one for each span and label."""
-    return (self.spans, self.row_labels)
+    return (sizes.entities, self.row_labels)
 
   @property
   def label_dtype(self) -> type[np.number]:
@@ -262,11 +261,12 @@ class LabelledNames(FineTunedTask[Example, list[Span]]):
       for example, of_example in zip(examples, candidates, strict=True)
     ]
 
-  def _evaluated(self, records: TaskRows[Example], predictions: RowLogits) -> Evaluation:
+  def evaluate_rows(
+    self, examples: Sequence[Example], rows: Sequence[Row], outputs: RowLogits
+  ) -> Evaluation:
     """Returns the scores of the spans and labels of rows to learn from."""
-    return score.of_lessons(
-      records.rows, [self._scores(np.asarray(x)) for x in predictions["logits"]], self.threshold
-    )
+    scores = [self._scores(np.asarray(x)) for x in outputs["logits"]]
+    return score.of_lessons(rows, scores, self.threshold)
 
   def _scores(self, logits: np.ndarray) -> np.ndarray:
     return 1 / (1 + np.exp(-(self.slope * logits.astype(np.float64) + self.offset)))

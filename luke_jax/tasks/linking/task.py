@@ -16,17 +16,16 @@ from luke_jax.models.network import Network
 from luke_jax.models.system import Backbone
 from luke_jax.nn.losses import IGNORED
 from luke_jax.tasks.calibration import share_right
+from luke_jax.tasks.contract import TextTask
 from luke_jax.tasks.evaluation import Evaluation
 from luke_jax.tasks.extra_inputs import ExtraInputs
 from luke_jax.tasks.files import Faults
-from luke_jax.tasks.fine_tuning import FineTunedTask
 from luke_jax.tasks.linking import score
 from luke_jax.tasks.linking.candidates import IDS, CandidateVectors, alone, candidates_of, entity_of
 from luke_jax.tasks.linking.files import LinkedMention, LinkingExample, parse, read
 from luke_jax.tasks.linking.knowledge import Candidates, Knowledge, open_knowledge
 from luke_jax.tasks.linking.names import NONE
 from luke_jax.tasks.predictions import Entity, Link
-from luke_jax.tasks.task_rows import TaskRows
 from luke_jax.text import Processor, Row, TextInput
 from luke_jax.text.rows import Sizes
 from luke_jax.training.task import Batch, Params
@@ -46,7 +45,7 @@ class RowNames(NamedTuple):
 
 
 @dataclasses.dataclass(frozen=True)
-class EntityLinking(FineTunedTask):
+class EntityLinking(TextTask):
   """Finds the entity that each name in a text means, or that it means none of the known."""
 
   labels: tuple[str, ...] = ()  # none: entities are those of the knowledge
@@ -74,6 +73,7 @@ class EntityLinking(FineTunedTask):
   name: ClassVar[str] = "linking"
   calibrated: ClassVar[bool] = False
   heads: ClassVar[tuple[str, ...]] = ("linking",)
+  fixed_entities: ClassVar[bool] = True
   entity_table: ClassVar[Literal["special", "whole"]] = "special"
 
   def __post_init__(self) -> None:
@@ -185,10 +185,9 @@ class EntityLinking(FineTunedTask):
     """Raises InputError for an example that does not say what its names mean."""
     score.check_meanings(example)
 
-  def records(self, backbone: Backbone, split: str) -> TaskRows:
-    """Returns the rows of a split; those of "train" have random entities beside a sole one."""
-    task = dataclasses.replace(self, fill=split == "train")
-    return FineTunedTask.records(task, backbone, split)
+  def for_training(self) -> Self:
+    """Returns the task whose rows have random entities beside a sole one."""
+    return dataclasses.replace(self, fill=True)
 
   def features(
     self, processor: Processor, examples: Sequence[LinkingExample], faults: Faults | None = None
@@ -295,13 +294,6 @@ class EntityLinking(FineTunedTask):
       ids, priors = ids[kept], priors[kept]
     return Candidates(ids, np.maximum(priors, UNLIKELY))
 
-  def inputs(
-    self, backbone: Backbone, rows: Sequence[Row], sizes: Sizes, pad_entity: int
-  ) -> dict[str, np.ndarray]:
-    """Returns rows as the arrays that the network reads, with room for all names of a row."""
-    sizes = sizes._replace(entities=self.names)
-    return super().inputs(backbone, rows, sizes, pad_entity)
-
   def weights(self, batch: Batch) -> jax.Array:
     """Returns the weights of a batch's labels; with `padded_mean` they sum to less than 1."""
     if not self.padded_mean:
@@ -309,9 +301,9 @@ class EntityLinking(FineTunedTask):
     named = batch["labels"] != IGNORED
     return named / (len(named) * jnp.maximum(named.sum(-1).max(), 1))
 
-  def label_shape(self) -> tuple[int, ...]:
+  def label_shape(self, sizes: Sizes) -> tuple[int, ...]:
     """Returns the shape of a row's labels: one for each name."""
-    return (self.names,)
+    return (sizes.entities,)
 
   def decode(
     self, examples: Sequence[LinkingExample], rows: Sequence[Row], outputs: Mapping[str, Any]

@@ -11,17 +11,17 @@ from luke_jax.errors import check_whole
 from luke_jax.files import Path
 from luke_jax.models.system import Backbone
 from luke_jax.nn.losses import IGNORED
+from luke_jax.tasks.contract import RowLogits, TextTask
 from luke_jax.tasks.evaluation import Evaluation
 from luke_jax.tasks.files import Faults
-from luke_jax.tasks.fine_tuning import FineTunedTask, RowLogits, TaskRows
 from luke_jax.tasks.ner import features, files, score
 from luke_jax.tasks.ner.columns import check_names
 from luke_jax.tasks.ner.documents import NamesExample
 from luke_jax.tasks.ner.features import check_learnable
 from luke_jax.tasks.predictions import Span
 from luke_jax.text import Processor, Row
-from luke_jax.text import Task as TextTask
-from luke_jax.text.rows import Room, Sizes
+from luke_jax.text import Task as ProcessorTask
+from luke_jax.text.rows import Sizes
 from luke_jax.training.task import Batch
 
 NIL = "NIL"  # the first label of a new model, of spans that are no entities
@@ -32,7 +32,7 @@ AUTHORS_PIECES = 16  # of the longest candidate, in the code of the paper's auth
 
 
 @dataclasses.dataclass(frozen=True)
-class NamedEntities(FineTunedTask[NamesExample, list[Span]]):
+class NamedEntities(TextTask[NamesExample, list[Span]]):
   """Finds the entities of texts (paper §4.3)."""
 
   labels: tuple[str, ...] = ()  # the first is that of spans that are no entities
@@ -55,7 +55,7 @@ class NamedEntities(FineTunedTask[NamesExample, list[Span]]):
   name: ClassVar[str] = "ner"
   heads: ClassVar[tuple[str, ...]] = ("span",)
   by_length: ClassVar[bool] = False  # candidates of short sentences would count for more
-  text_task: ClassVar[TextTask | None] = "entity_span_classification"
+  text_task: ClassVar[ProcessorTask | None] = "entity_span_classification"
 
   def __post_init__(self) -> None:
     super().__post_init__()
@@ -114,12 +114,9 @@ class NamedEntities(FineTunedTask[NamesExample, list[Span]]):
     """Returns a document's line in a file of predictions."""
     return files.to_prediction(example, prediction)
 
-  def records(self, backbone: Backbone, split: str) -> TaskRows:
-    """Returns the rows of a split; raises InputError if "train" has nothing to learn."""
-    records = super().records(backbone, split)
-    if split == "train":
-      check_learnable(self.train, records.examples, records.rows)
-    return records
+  def check_training(self, examples: Sequence[NamesExample], rows: Sequence[Row]) -> None:
+    """Raises InputError if no candidate is a name."""
+    check_learnable(self.train, examples, rows)
 
   def found_labels(self, examples: Sequence[NamesExample]) -> tuple[str, ...]:
     """Returns the label of no entity, and those of a file, in alphabetical order."""
@@ -143,12 +140,9 @@ class NamedEntities(FineTunedTask[NamesExample, list[Span]]):
     limits = features.CandidateLimits(self.span_words, pieces, self.context, self.window)
     return features.features(processor, examples, limits, labels=self.labels, faults=faults)
 
-  def label_shape(self) -> tuple[int, ...]:
+  def label_shape(self, sizes: Sizes) -> tuple[int, ...]:
     """Returns the shape of a row's labels: one for each candidate."""
-    return (self.entities,)
-
-  def _label_rooms(self, sizes: Sizes) -> dict[str, Room]:
-    return {"labels": Room((sizes.entities,), IGNORED)}
+    return (sizes.entities,)
 
   def decode(
     self, examples: Sequence[NamesExample], rows: Sequence[Row], outputs: RowLogits

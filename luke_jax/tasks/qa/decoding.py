@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from luke_jax.tasks.fine_tuning import RowLogits
+from luke_jax.tasks.contract import RowLogits
 from luke_jax.tasks.predictions import Answer
 from luke_jax.tasks.qa.features import Window
 from luke_jax.tasks.qa.files import QuestionExample

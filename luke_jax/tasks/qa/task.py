@@ -18,9 +18,9 @@ from luke_jax.models.system import Backbone
 from luke_jax.nn.losses import IGNORED, target_weights
 from luke_jax.pipeline.reads import Reads, cached
 from luke_jax.tasks.answers import check_language
+from luke_jax.tasks.contract import RowLogits, TextTask, outputs_of
 from luke_jax.tasks.evaluation import Evaluation
 from luke_jax.tasks.files import Faults
-from luke_jax.tasks.fine_tuning import FineTunedTask, RowLogits
 from luke_jax.tasks.predictions import Answer
 from luke_jax.tasks.qa import decoding, features, score
 from luke_jax.tasks.qa.files import COLUMNS, EntityReference, QuestionExample, parse, read
@@ -33,7 +33,7 @@ from luke_jax.wiki.stages.stage import MANIFEST
 
 
 @dataclasses.dataclass(frozen=True)
-class QuestionAnswering(FineTunedTask[QuestionExample, list[Answer]]):
+class QuestionAnswering(TextTask[QuestionExample, list[Answer]]):
   """Finds the stretch of a passage that answers a question (paper §4.5)."""
 
   # The folder of luke-jax wiki mentions that links texts which come without entities.
@@ -87,9 +87,9 @@ class QuestionAnswering(FineTunedTask[QuestionExample, list[Answer]]):
   parse = staticmethod(parse)
 
   def reads(self) -> Reads:
-    """Returns the files of examples, and the manifests of what links their texts."""
+    """Returns the manifests of what links texts."""
     linking = manifests(self.mentions) if self.mentions else ()
-    return super().reads() + Reads(tuple(linking))
+    return Reads(tuple(linking))
 
   def weights(self, batch: Batch) -> jax.Array:
     """Returns the weights of starts and ends, which have a mean each."""
@@ -105,7 +105,7 @@ class QuestionAnswering(FineTunedTask[QuestionExample, list[Answer]]):
     key: jax.Array | None,
   ) -> tuple[jax.Array, dict[str, jax.Array]]:
     """Returns half the sum of the losses of starts and ends."""
-    outputs = self.outputs(backbone, params, batch, key)
+    outputs = outputs_of(self, backbone, params, batch, key)
     # A position outside the text is ignored.
     labels = jnp.where(batch["labels"] == IGNORED, self.words, batch["labels"])
     loss = self.network(backbone).loss(outputs, labels[:, 0], labels[:, 1], weights=weights)
@@ -140,7 +140,7 @@ class QuestionAnswering(FineTunedTask[QuestionExample, list[Answer]]):
     )
     return features.features(processor, with_links, limits, faults or Faults(skip=self.skip_bad))
 
-  def label_shape(self) -> tuple[int, ...]:
+  def label_shape(self, sizes: Sizes) -> tuple[int, ...]:
     """Returns the shape of a row's labels: first and last token of the answer."""
     return (2,)
 

@@ -13,23 +13,23 @@ from luke_jax.models.network import Network
 from luke_jax.models.system import Backbone
 from luke_jax.nn.losses import IGNORED
 from luke_jax.tasks.aligned import AlignedVectors, Aligner, aligner
+from luke_jax.tasks.contract import RowLogits, TextTask
 from luke_jax.tasks.evaluation import Evaluation
 from luke_jax.tasks.files import Faults
-from luke_jax.tasks.fine_tuning import FineTunedTask, RowLogits
 from luke_jax.tasks.label_checks import check_label
 from luke_jax.tasks.marked import marked_rows
 from luke_jax.tasks.predictions import Mention, Relation
 from luke_jax.tasks.relations import score
 from luke_jax.tasks.relations.files import COLUMNS, RelationExample, parse, read
 from luke_jax.text import Processor, Row
-from luke_jax.text import Task as TextTask
+from luke_jax.text import Task as ProcessorTask
 from luke_jax.text.alignment import Alignment
 from luke_jax.text.parts import after_space
 from luke_jax.text.rows import Sizes
 
 
 @dataclasses.dataclass(frozen=True)
-class RelationClassification(FineTunedTask[RelationExample, Relation]):
+class RelationClassification(TextTask[RelationExample, Relation]):
   """Finds the relation of two entities of a text (paper §4.2)."""
 
   labels: tuple[str, ...] = ()  # none: those of the training file
@@ -45,8 +45,7 @@ class RelationClassification(FineTunedTask[RelationExample, Relation]):
   name: ClassVar[str] = "relations"
   spreadsheet: ClassVar[Sequence[str]] = COLUMNS
   heads: ClassVar[tuple[str, ...]] = ("pair",)
-  text_task: ClassVar[TextTask | None] = "entity_pair_classification"
-  reads_vectors: ClassVar[bool] = True
+  text_task: ClassVar[ProcessorTask | None] = "entity_pair_classification"
   new_words: ClassVar[Mapping[str, str]] = {"<ent>": "@", "<ent2>": "#"}
 
   def __post_init__(self) -> None:
@@ -126,7 +125,7 @@ class RelationClassification(FineTunedTask[RelationExample, Relation]):
     links = aligner(self.extra_inputs, processor.tokenizer)
     return rows_of(processor, examples, self.labels, faults, aligner=links)
 
-  def label_shape(self) -> tuple[int, ...]:
+  def label_shape(self, sizes: Sizes) -> tuple[int, ...]:
     """Returns the shape of a row's label, a single number."""
     return ()
 

@@ -15,9 +15,9 @@ from luke_jax.models.network import Network
 from luke_jax.models.system import Backbone
 from luke_jax.nn import crf
 from luke_jax.nn.losses import IGNORED, target_weights
+from luke_jax.tasks.contract import RowLogits, TextTask
 from luke_jax.tasks.evaluation import Evaluation
 from luke_jax.tasks.files import Faults
-from luke_jax.tasks.fine_tuning import FineTunedTask, RowLogits, TaskRows
 from luke_jax.tasks.ner import files
 from luke_jax.tasks.ner.columns import check_names
 from luke_jax.tasks.ner.documents import NamesExample, by_characters
@@ -38,7 +38,7 @@ from luke_jax.training.task import Batch
 
 
 @dataclasses.dataclass(frozen=True)
-class Tagging(FineTunedTask[NamesExample, TaggedSpans]):
+class Tagging(TextTask[NamesExample, TaggedSpans]):
   """Finds the entities of texts by a tag for every word."""
 
   labels: tuple[str, ...] = ()  # tags; none: O, and those that the training file's entities need
@@ -105,12 +105,10 @@ class Tagging(FineTunedTask[NamesExample, TaggedSpans]):
     legal = legal_neighbours(self.labels, self.tag_scheme)
     return Network(backbone, network.head.clone(legal=legal))
 
-  def records(self, backbone: Backbone, split: str) -> TaskRows:
-    """Returns the rows of a split; raises InputError if "train" has no entity to learn."""
-    records = super().records(backbone, split)
-    if split == "train" and not any(features.spans_apart(x) for x in records.examples):
+  def check_training(self, examples: Sequence[NamesExample], rows: Sequence[Row]) -> None:
+    """Raises InputError if there is no entity to learn."""
+    if not any(features.spans_apart(x) for x in examples):
       raise InputError(f"{self.train}: no entities that can be tagged; expected one at least")
-    return records
 
   def read(self, path: Path, faults: Faults) -> list[NamesExample]:
     """Reads the documents of a file."""
@@ -159,9 +157,9 @@ class Tagging(FineTunedTask[NamesExample, TaggedSpans]):
       faults=faults or Faults(skip=self.skip_bad),
     )
 
-  def label_shape(self) -> tuple[int, ...]:
+  def label_shape(self, sizes: Sizes) -> tuple[int, ...]:
     """Returns the shape of a row's labels: one for each word piece."""
-    return (self.words,)
+    return (sizes.words,)
 
   def weights(self, batch: Batch) -> jax.Array:
     """Returns the weights of a batch's tags or, with crf, of its rows."""

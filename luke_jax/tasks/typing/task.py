@@ -10,23 +10,23 @@ import numpy as np
 from luke_jax.errors import InputError
 from luke_jax.files import Path
 from luke_jax.tasks.aligned import AlignedVectors, Aligner, aligner
+from luke_jax.tasks.contract import RowLogits, TextTask
 from luke_jax.tasks.evaluation import Evaluation
 from luke_jax.tasks.files import Faults
-from luke_jax.tasks.fine_tuning import FineTunedTask, RowLogits
 from luke_jax.tasks.label_checks import check_label
 from luke_jax.tasks.marked import marked_rows
 from luke_jax.tasks.predictions import Span, Types
 from luke_jax.tasks.typing import score
 from luke_jax.tasks.typing.files import COLUMNS, TypingExample, parse, read
 from luke_jax.text import Processor, Row
-from luke_jax.text import Task as TextTask
+from luke_jax.text import Task as ProcessorTask
 from luke_jax.text.alignment import Alignment
 from luke_jax.text.parts import after_space
 from luke_jax.text.rows import Sizes
 
 
 @dataclasses.dataclass(frozen=True)
-class EntityTyping(FineTunedTask[TypingExample, Types]):
+class EntityTyping(TextTask[TypingExample, Types]):
   """Finds the types of entities in texts (paper §4.1)."""
 
   labels: tuple[str, ...] = ()  # none: those of the training file
@@ -43,8 +43,7 @@ class EntityTyping(FineTunedTask[TypingExample, Types]):
   name: ClassVar[str] = "typing"
   spreadsheet: ClassVar[Sequence[str]] = COLUMNS
   heads: ClassVar[tuple[str, ...]] = ("entity",)
-  text_task: ClassVar[TextTask | None] = "entity_classification"
-  reads_vectors: ClassVar[bool] = True
+  text_task: ClassVar[ProcessorTask | None] = "entity_classification"
   new_words: ClassVar[Mapping[str, str]] = {"<ent>": "@", "<ent2>": "#"}
 
   def __post_init__(self) -> None:
@@ -111,7 +110,7 @@ class EntityTyping(FineTunedTask[TypingExample, Types]):
     rows = rows_of(processor, examples, self.labels, faults, aligner=links)
     return [_of_one(row) for row in rows] if self.exclusive else rows
 
-  def label_shape(self) -> tuple[int, ...]:
+  def label_shape(self, sizes: Sizes) -> tuple[int, ...]:
     """Returns the shape of a row's labels: 0 or 1 for each label, or the number of the only one."""
     return () if self.exclusive else (len(self.labels),)
 

@@ -50,7 +50,7 @@ def test_a_row_says_what_the_paper_says(path):
   page = (EXPERIMENTS.parent / "docs" / "ernie-thu.md").read_text("utf-8")
   (line,) = (line for line in page.splitlines() if line.startswith(f"| [{path.name}]"))
   assert f"{scores[-1]:.2f}" in line
-  names = set(task.row_shapes(experiment.backbone))
+  names = set(task.engine().row_shapes(experiment.backbone))
   assert ("entity_vectors" in names) == (row_name(path) != "few-rel-without-entities")
   assert task.network(experiment.backbone).head.labels == len(task.labels)
 
@@ -71,5 +71,5 @@ def test_pretraining_and_its_ablation_differ_by_the_loss_of_entities():
   assert not without.task.predict_entities
   assert (whole.model, whole.data, whole.run) == (without.model, without.data, without.run)
   assert (whole.data.batch_size, whole.optimizer.learning_rate, whole.run.epochs) == (512, 5e-5, 1)
-  shapes = whole.task.row_shapes(whole.backbone)
+  shapes = whole.engine.row_shapes(whole.backbone)
   assert shapes["entity_vectors"].shape == (256, 100)

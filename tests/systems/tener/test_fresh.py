@@ -109,7 +109,7 @@ def test_characters_of_words_and_the_recipe(folder):
     task_experiment("classification", (Path("zh.conll"),) * 2, Path("zh"), [])
   made = task_experiment("tagging", (Path("zh.conll"),) * 2, Path("zh"), ["task.characters=true"])
   assert made.task.labels == ("O", "B-LOC", "I-LOC", "E-LOC", "S-LOC") and made.task.crf
-  (row, *_) = made.task.records(made.backbone, "train").rows
+  (row, *_) = made.engine.records(made.backbone, "train").rows
   assert [made.task.labels[x] for x in row.labels[1:-1]] == ["B-LOC", "E-LOC", "O", "O"]
   # What training reads is what prediction does.
   examples = made.task.read(Path("zh.conll"), Faults())

@@ -21,6 +21,7 @@ from luke_jax.models.system import Backbone
 from luke_jax.tasks.classification.files import read
 from luke_jax.tasks.classification.task import TextClassification
 from luke_jax.tasks.files import Faults
+from luke_jax.tasks.running import processor_for
 
 NAMES = ("user", "product")
 REVIEWS = (
@@ -138,7 +139,7 @@ def test_values_are_those_of_training_the_most_frequent_first(task):
 
 
 def test_rows_have_numbers_and_new_values_are_named(task):
-  processor = task.processor(Backbone(experiment(task).model))
+  processor = processor_for(task, Backbone(experiment(task).model))
   examples = [
     task.parse({"text": "a", "user": user, "product": "p2"}, "1", "text")
     for user in ("u2", "zoe", "<unk>", "zoe", "yan")
@@ -237,7 +238,7 @@ def test_files_of_the_authors_are_read_and_written_again(tmp_path, model, task, 
   attributes = dataclasses.replace(task.known_attributes, form=form, attribute_init="normal")
   task = dataclasses.replace(task, attributes=attributes, labels=("1", "2"))
   rng = np.random.default_rng(1)
-  shapes = jax.eval_shape(lambda: task.initial_params(model.backbone, jax.random.key(0)))
+  shapes = jax.eval_shape(lambda: task.engine().initial_params(model.backbone, jax.random.key(0)))
   params = jax.tree.map(lambda x: rng.normal(size=x.shape).astype(np.float32) / 2, shapes)
   original = Model.of(trained_model(task, task.network(model.backbone), params))
   decoder = "ATrans_decoder.0.attention.output." if form in "cd" else ""

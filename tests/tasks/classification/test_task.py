@@ -22,6 +22,7 @@ from luke_jax.tasks.classification.files import TextExample
 from luke_jax.tasks.classification.task import TextClassification
 from luke_jax.tasks.files import Faults
 from luke_jax.tasks.predictions import Number
+from luke_jax.tasks.running import checked, processor_for
 from luke_jax.text import TextInput
 from luke_jax.training.optimizer import Optimizer
 
@@ -34,12 +35,12 @@ def example(text="Ana saw Bo .", *labels, pair=None):
 
 
 def processor(**settings):
-  return dataclasses.replace(TASK, **settings).processor(backbone())
+  return processor_for(dataclasses.replace(TASK, **settings), backbone())
 
 
 def rows(*examples, **settings):
   task = dataclasses.replace(TASK, **settings)
-  return task.features(task.processor(backbone()), examples)
+  return task.features(processor_for(task, backbone()), examples)
 
 
 def decoded(row):
@@ -140,7 +141,7 @@ def test_settings_that_do_not_fit(settings, expected):
 )
 def test_answers_that_cannot_be_trained_on(settings, given, expected):
   with pytest.raises(InputError, match=f"^FILE: line 1: .*{expected}"):
-    dataclasses.replace(TASK, **settings).check([given], Faults())
+    checked(dataclasses.replace(TASK, **settings), [given], Faults())
 
 
 def test_labels_of_a_file_are_in_order():

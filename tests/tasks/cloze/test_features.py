@@ -12,6 +12,7 @@ from luke_jax.tasks.cloze.files import parse
 from luke_jax.tasks.cloze.task import ClozeAnswering, highlighted
 from luke_jax.tasks.files import Faults
 from luke_jax.tasks.predictions import Answer
+from luke_jax.tasks.running import fitted
 from luke_jax.text import Processor
 from luke_jax.text.rows import Room, padded
 
@@ -21,7 +22,7 @@ ENTITIES = [(0, 3), (8, 15), (8, 11), (19, 23), (37, 40)]
 
 def processor(task, kind="byte_level") -> Processor:
   tiny = tiny_processor(kind)
-  return task.fitted(Processor(tiny.tokenizer.with_words(task.new_words), tiny.entity_vocab))
+  return fitted(task, Processor(tiny.tokenizer.with_words(task.new_words), tiny.entity_vocab))
 
 
 def example(text=TEXT, entities=ENTITIES, **fields):
@@ -60,7 +61,7 @@ def test_a_question_as_a_row():
   assert row.entity_ids.tolist() == [2] * 6
   assert row.source == (0, 1, 2, 3, 4)
   assert row.labels is not None and row.labels.tolist() == [0, 0, 1, 0, 1]
-  room = {"labels": Room(task.label_shape(), IGNORED)}
+  room = {"labels": Room(task.label_shape(task.sizes), IGNORED)}
   labels = padded([row], task.sizes, 1, 0, names=(), extra=room)["labels"]
   assert labels.shape == (1, 127) and (labels[0, 5:] == -100).all()
 

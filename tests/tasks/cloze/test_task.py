@@ -17,6 +17,7 @@ from luke_jax.tasks.cloze.files import parse
 from luke_jax.tasks.cloze.task import ClozeAnswering
 from luke_jax.tasks.files import Faults
 from luke_jax.tasks.predictions import Answer
+from luke_jax.tasks.running import checked, processor_for
 from luke_jax.training.optimizer import Optimizer
 from luke_jax.training.scoring import evaluate
 
@@ -45,7 +46,7 @@ def task(tmp_path):
 
 def model(task, entities):
   return tiny(
-    vocab_size=task.processor(backbone()).tokenizer.vocab_size,
+    vocab_size=processor_for(task, backbone()).tokenizer.vocab_size,
     entity_vocab_size=entities,
     use_entity_aware_attention=bool(entities),
     hidden_size=32,
@@ -72,20 +73,20 @@ def test_training_finds_what_is_asked_for(task):
 @pytest.mark.parametrize("entities", [4, pytest.param(0, marks=pytest.mark.slow)])
 def test_losses_with_entities_and_of_words_only(task, entities):
   encoder = backbone(model(task, entities))
-  rows = task.rows(encoder, task.records(encoder, "train").rows[:4], [])
+  rows = task.engine().rows(encoder, task.engine().records(encoder, "train").rows[:4], [])
   assert {name: x.shape[1:] for name, x in rows.items()} == {
-    name: shape.shape for name, shape in task.row_shapes(encoder).items()
+    name: shape.shape for name, shape in task.engine().row_shapes(encoder).items()
   }
-  params = task.initial_params(encoder, jax.random.key(0))
+  params = task.engine().initial_params(encoder, jax.random.key(0))
   gradients = jax.jit(
     jax.grad(lambda params: task.loss(encoder, params, rows, task.weights(rows), None)[0])
   )(params)
   assert jnp.any(gradients["scorer"]["kernel"])
-  special = task.processor(backbone()).tokenizer.special.ids
+  special = processor_for(task, backbone()).tokenizer.special.ids
   trained_words = jnp.any(gradients["luke"]["embeddings"]["word"]["embedding"], axis=1)
   assert trained_words[special["[PLACEHOLDER]"]] and trained_words[special["[ENTITY]"]]
   assert not trained_words[special["[HIGHLIGHT]"]]  # in none of the rows
-  logits = jax.jit(task.predict, static_argnums=0)(encoder, params, rows)["logits"]
+  logits = jax.jit(task.engine().predict, static_argnums=0)(encoder, params, rows)["logits"]
   assert logits.shape == (4, 3) and logits.dtype == jnp.float32
 
 
@@ -95,7 +96,7 @@ def test_only_questions_with_answers_are_trained_on(task):
   without = dataclasses.replace(full, place="line 2", answers=None)
   none = dataclasses.replace(full, place="line 3", answers=())
   faults = Faults(skip=True)
-  assert task.check([full, without, none], faults) == [full]
+  assert checked(task, [full, without, none], faults) == [full]
   assert [str(fault) for fault in faults.found] == [
     f"line {number}: answers: none; expected one at least" for number in (2, 3)
   ]
@@ -136,5 +137,5 @@ def test_new_words_are_those_of_the_paper(task):
     ("[PLACEHOLDER]", "#"),
     ("[ENTITY]", "*"),
   ]
-  special = task.processor(backbone()).tokenizer.special.ids
+  special = processor_for(task, backbone()).tokenizer.special.ids
   assert np.diff([special[word] for word in task.new_words]).tolist() == [1, 1]

@@ -23,8 +23,8 @@ from luke_jax.runs.starts import start_model
 from luke_jax.systems.bert import BertConfig
 from luke_jax.systems.luke import LukeConfig
 from luke_jax.systems.luke.encoder import LukeEncoder
+from luke_jax.tasks import contract
 from luke_jax.tasks.files import Faults
-from luke_jax.tasks.fine_tuning import FineTunedTask
 from luke_jax.tasks.linking import finding, score
 from luke_jax.tasks.linking.candidates import candidates_in
 from luke_jax.tasks.linking.counting import Meaning
@@ -34,6 +34,7 @@ from luke_jax.tasks.linking.knowledge import About, Knowledge, lines_of, write_k
 from luke_jax.tasks.linking.names import NONE, Meanings, key_of
 from luke_jax.tasks.linking.task import EntityLinking
 from luke_jax.tasks.predictions import Link
+from luke_jax.tasks.running import Running, processor_for
 from luke_jax.training.experiment import Experiment
 
 ENTITIES = [
@@ -225,7 +226,7 @@ ALL = (0, 11, "Ana Ferrier"), (16, 23, "Bo Ferrier"), (29, 40, "New Castrel")
 
 
 def rows_of(made, *examples):
-  return made.features(made.processor(backbone(BertConfig())), examples)
+  return made.features(processor_for(made, backbone(BertConfig())), examples)
 
 
 def test_rows_have_candidates_and_the_place_of_the_right_one(folder):
@@ -311,7 +312,7 @@ def test_a_prior_of_nothing_is_no_candidate_and_order_changes_nothing(folder):
   network = made.network(base)
   params = initial_params(network, jax.random.key(0))
   rows = rows_of(made, gold(*ALL))
-  inputs = made.inputs(base, rows, made.sizes, 0)
+  inputs = Running(made).inputs(base, rows, made.sizes, 0)
   logits = np.asarray(applied(network, params, inputs)["logits"])
   assert (logits[0, 0, 1:4] < -1e8).all() and (logits[0, 0, [0, 4]] > -1e4).all()
   rarer = applied(network, params, inputs | {PRIORS: inputs[PRIORS] / 2})["logits"]
@@ -329,7 +330,7 @@ def test_names_read_what_the_others_mean_and_nothing_of_padding(folder):
   network = made.network(base)
   params = initial_params(network, jax.random.key(0))
   params["beside"]["scale"]["scale"] = np.ones(1, np.float32)  # 0 at first
-  inputs = made.inputs(base, rows_of(made, gold(*ALL)), made.sizes, 0)
+  inputs = Running(made).inputs(base, rows_of(made, gold(*ALL)), made.sizes, 0)
 
   def logits(**changes):
     return np.asarray(applied(network, params, inputs | changes)["logits"])[0]
@@ -381,9 +382,9 @@ def of_luke(folder, steps):
   made = task(folder, entities=4, steps=steps)
   network, some = made.network(base), [gold(*ALL), gold(*ALL[:2])]
   params = initial_params(network, jax.random.key(0))
-  rows = made.features(made.processor(base), some)
+  rows = made.features(processor_for(made, base), some)
   rows = [dataclasses.replace(row, input_ids=[x % 90 for x in row.input_ids]) for row in rows]
-  return made, network, params, made.inputs(base, rows, made.sizes, 0)
+  return made, network, params, Running(made).inputs(base, rows, made.sizes, 0)
 
 
 @pytest.mark.parametrize(("steps", "at_once"), [(3, 1), (2, 2)])
@@ -432,11 +433,11 @@ def test_some_names_are_given_as_settled_in_training(folder, monkeypatch):
   batch, read = {**inputs, "labels": labels}, []
   weights = np.where(labels == IGNORED, 0, 0.2).astype(np.float32)
 
-  def outputs(self, backbone, params, batch, key):  # without dropout
+  def outputs(task, backbone, params, batch, key):  # without dropout
     read.append(batch[SETTLED])
     return applied(network, params, {x: batch[x] for x in batch if x != "labels"})
 
-  monkeypatch.setattr(FineTunedTask, "outputs", outputs)
+  monkeypatch.setattr(contract, "outputs_of", outputs)
   for seed in range(8):
     loss, _ = made.loss(network.backbone, params, batch, weights, jax.random.key(seed))
     settled = np.asarray(read[-1])

@@ -25,6 +25,7 @@ from luke_jax.tasks.ner.features import (
 )
 from luke_jax.tasks.ner.files import parse
 from luke_jax.tasks.ner.task import NamedEntities
+from luke_jax.tasks.running import fitted
 from luke_jax.text import TextInput
 
 WORD = st.text(st.sampled_from("abEU'.é"), min_size=1, max_size=5)
@@ -371,7 +372,7 @@ def test_why_an_entity_cannot_be_found(span):
 
 def rows_of_learnable(examples, **settings):
   task = NamedEntities(labels=("NIL", "X"), **settings)
-  return task.features(task.fitted(tiny_processor()), examples)
+  return task.features(fitted(task, tiny_processor()), examples)
 
 
 @pytest.mark.filterwarnings("ignore:.* entities cannot be found")

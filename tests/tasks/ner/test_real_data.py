@@ -15,6 +15,7 @@ from luke_jax.tasks.ner.score import read_predictions, score_file
 from luke_jax.tasks.ner.tags import SCHEMES
 from luke_jax.tasks.ner.task import NamedEntities
 from luke_jax.tasks.predictions import Span
+from luke_jax.tasks.running import checked, fitted
 from luke_jax.text import Processor, load_tokenizer
 from luke_jax.text.entity_vocab import SPECIAL_ENTITIES
 
@@ -59,7 +60,7 @@ def test_files(real_data, processor, name, tmp_path):
   task = dataclasses.replace(task, labels=task.found_labels(examples))
   with warnings.catch_warnings(record=True) as told:
     warnings.simplefilter("always")
-    rows = task.features(task.fitted(processor), task.check(examples, Faults()))
+    rows = task.features(fitted(task, processor), checked(task, examples, Faults()))
   assert sum(np.count_nonzero(row.labels) for row in rows) == entities - longer
   assert len(told) == bool(longer)
 

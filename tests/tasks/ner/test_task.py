@@ -23,6 +23,7 @@ from luke_jax.tasks.ner.features import CandidateLimits, features
 from luke_jax.tasks.ner.files import parse
 from luke_jax.tasks.ner.task import NamedEntities, entities_of
 from luke_jax.tasks.predictions import Span
+from luke_jax.tasks.running import Running, checked, fitted
 from luke_jax.training.experiment import Experiment
 from luke_jax.training.mesh import make_mesh
 from luke_jax.training.optimizer import Optimizer
@@ -79,11 +80,11 @@ def test_a_pattern_is_learned(tmp_path):
 def test_a_model_of_words_only_has_a_loss_and_gradients(tmp_path):
   chosen = experiment(tmp_path, entity_vocab_size=0, use_entity_aware_attention=False)
   task, words = chosen.task, chosen.backbone
-  params = task.initial_params(words, jax.random.key(0))
-  records = task.records(words, "dev")
-  batch = task.rows(words, [records[0], records[1]], [])
+  params = task.engine().initial_params(words, jax.random.key(0))
+  records = task.engine().records(words, "dev")
+  batch = task.engine().rows(words, [records[0], records[1]], [])
   assert {name: x.shape[1:] for name, x in batch.items()} == {
-    name: row.shape for name, row in task.row_shapes(words).items()
+    name: row.shape for name, row in task.engine().row_shapes(words).items()
   }
   loss = jax.jit(
     jax.value_and_grad(lambda params: task.loss(words, params, batch, task.weights(batch), None)[0])
@@ -108,9 +109,9 @@ def test_spans_by_words_are_scored_by_their_first_and_last(monkeypatch):
   processor = processor_of(model, task)
   rows = task.features(processor, [example])
   read = []
-  inputs = NamedEntities.inputs
+  inputs = Running.inputs
   monkeypatch.setattr(
-    NamedEntities,
+    Running,
     "inputs",
     lambda self, backbone, some, sizes, pad: (
       read.append(sizes.words * len(some)) or inputs(self, backbone, some, sizes, pad)
@@ -154,9 +155,9 @@ def test_candidates_by_words_count_as_much_in_any_batch():
   task = dataclasses.replace(task, words=64)
   texts = ["Ana sings in Los Angeles and in Rome .", "Ana ."]
   examples = [parse({"text": text, "spans": [[0, 3, "place"]]}, "1", "p") for text in texts]
-  long, short = task.features(task.fitted(tiny_processor(), model.backbone), examples)
+  long, short = task.features(fitted(task, tiny_processor(), model.backbone), examples)
   backbone = Backbone(model.config)
-  rooms = {name: row.shape for name, row in task.row_shapes(backbone).items()}
+  rooms = {name: row.shape for name, row in task.engine().row_shapes(backbone).items()}
   assert rooms["labels"] == rooms["entity_start_positions"] == (64 * 3,)
   labels = np.full((2, 64 * 3), IGNORED)
   weights = []
@@ -230,9 +231,9 @@ def test_what_cannot_be_trained_on(spans, fault):
   good = parse({"text": "a", "spans": [[0, 1, "PER"]]}, "2", "here")
   examples, task = [parse(value, "1", "here"), good], NamedEntities(labels=LABELS)
   with pytest.raises(InputError) as found:
-    task.check(examples, Faults())
+    checked(task, examples, Faults())
   assert str(found.value).startswith(fault)
-  assert task.check(examples, Faults(skip=True)) == [good]
+  assert checked(task, examples, Faults(skip=True)) == [good]
 
 
 def test_an_unknown_label_is_told_by_its_line(tmp_path):
@@ -240,7 +241,7 @@ def test_an_unknown_label_is_told_by_its_line(tmp_path):
   path.write_text("-DOCSTART- O\n\na O\n\nb B-PER\nc B-ORG\n")
   task = NamedEntities(labels=LABELS)
   with pytest.raises(InputError, match=r"a\.conll: line 6: label 'ORG': not among"):
-    task.check(task.read(path, Faults()), Faults())
+    checked(task, task.read(path, Faults()), Faults())
 
 
 @pytest.mark.parametrize(

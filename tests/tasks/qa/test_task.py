@@ -21,6 +21,7 @@ from luke_jax.tasks.predictions import Answer
 from luke_jax.tasks.qa.files import EntityReference, QuestionExample
 from luke_jax.tasks.qa.score import read_predictions, score_file
 from luke_jax.tasks.qa.task import QuestionAnswering, linked
+from luke_jax.tasks.running import checked, processor_for
 from luke_jax.text import EntityVocab, save_processor
 from luke_jax.training.experiment import Experiment, Run
 from luke_jax.training.optimizer import Optimizer, Schedule
@@ -64,7 +65,7 @@ def task(tmp_path_factory):
 
 
 def experiment(task, *, entities=True):
-  processor = task.processor(backbone())
+  processor = processor_for(task, backbone())
   model = tiny(
     vocab_size=processor.tokenizer.vocab_size,
     entity_vocab_size=len(processor.entity_vocab) if entities else 0,
@@ -104,9 +105,9 @@ def test_the_engine_trains_it(task):
 
 def test_a_model_of_words_and_its_loss(task):
   words = experiment(task, entities=False).backbone
-  params = task.initial_params(words, jax.random.key(0))
-  row = task.records(words, "train")[1]
-  batch = task.rows(words, [row, dataclasses.replace(row, labels=None)], [])
+  params = task.engine().initial_params(words, jax.random.key(0))
+  row = task.engine().records(words, "train")[1]
+  batch = task.engine().rows(words, [row, dataclasses.replace(row, labels=None)], [])
   assert {name: x.shape for name, x in batch.items()} == {
     "input_ids": (2, 32),
     "attention_mask": (2, 32),
@@ -118,7 +119,7 @@ def test_a_model_of_words_and_its_loss(task):
   (value, numbers), gradients = jax.jit(loss)(params)
   assert numbers["tokens"] == 2 * len(row.input_ids)
   assert (np.abs(gradients["qa_outputs"]["kernel"]).max(axis=0) > 0).all()
-  outputs = jax.jit(lambda x: task.predict(words, x, batch))(params)
+  outputs = jax.jit(lambda x: task.engine().predict(words, x, batch))(params)
   assert outputs["start_logits"].dtype == jnp.float32
   starts, ends = (
     jax.nn.log_softmax(outputs[name][0])[row.labels[i]]
@@ -154,15 +155,15 @@ def _examples():
 
 def test_examples_are_checked_for_answers(task):
   one, none = _examples()
-  assert task.check([one, none], Faults()) == [one, none]
+  assert checked(task, [one, none], Faults()) == [one, none]
   unknown = dataclasses.replace(one, answers=None)
   with pytest.raises(InputError, match="here: a: answers: missing; expected a list"):
-    task.check([unknown], Faults())
+    checked(task, [unknown], Faults())
   every = dataclasses.replace(task, unanswerable=False)
   with pytest.raises(InputError, match=r"here: b: answers: none; expected one, or task\.un"):
-    every.check([one, none], Faults())
+    checked(every, [one, none], Faults())
   faults = Faults(skip=True)
-  assert every.check([one, none, unknown], faults) == [one]
+  assert checked(every, [one, none, unknown], faults) == [one]
   assert len(faults.found) == 2
   assert task.found_labels([one, none]) == ()
 

@@ -17,6 +17,7 @@ from luke_jax.tasks.files import Faults
 from luke_jax.tasks.relations.files import read
 from luke_jax.tasks.relations.score import score
 from luke_jax.tasks.relations.task import RelationClassification
+from luke_jax.tasks.running import processor_for
 from luke_jax.training.optimizer import Optimizer
 
 pytestmark = pytest.mark.real_data
@@ -62,7 +63,7 @@ def test_a_label_that_training_never_saw_is_told(task):
 
 
 def test_the_names_in_the_files_stand_between_the_markers(task):
-  processor = task.processor(backbone())
+  processor = processor_for(task, backbone())
   examples = task.read(Path(task.train), Faults())[:500]
   for example, row in zip(examples, task.features(processor, examples), strict=True):
     for span, (start, end) in zip((example.head, example.tail), row.entity_tokens, strict=True):
@@ -87,7 +88,7 @@ def test_it_is_learned_far_above_the_majority(task):
   losses, found = learned(chosen, steps=400)
   print({name: round(value, 4) for name, value in found.items()})
   assert np.mean(losses[-50:]) < 0.75 * np.mean(losses[:50])
-  gold = [example.label for example in task.records(chosen.backbone, "dev").examples]
+  gold = [example.label for example in task.engine().records(chosen.backbone, "dev").examples]
   always = [score(gold, [label] * len(gold)) for label in task.labels]
   for name in ("semeval_macro_f1", "f1", "accuracy"):
     assert found[name] > 0.2 + max(scores[name] for scores in always)

@@ -15,6 +15,7 @@ from luke_jax.tasks.files import Faults
 from luke_jax.tasks.relations.files import RelationExample
 from luke_jax.tasks.relations.score import read_predictions, score_file
 from luke_jax.tasks.relations.task import RelationClassification
+from luke_jax.tasks.running import checked, processor_for
 from luke_jax.text.rows import padded
 
 NO = "no_relation"
@@ -27,12 +28,12 @@ def example(text="Ana saw Bo .", head="Ana", tail="Bo", label="born", id="1"):
 
 
 def rows(*examples, task=TASK, faults=None):
-  return task.features(task.processor(backbone()), examples, faults)
+  return task.features(processor_for(task, backbone()), examples, faults)
 
 
 def marked(row):
   """The row's text, and of each entity its id and its text."""
-  decode = TASK.processor(backbone()).tokenizer.decode
+  decode = processor_for(TASK, backbone()).tokenizer.decode
   entities = zip(row.entity_ids, row.entity_tokens, strict=True)
   return decode(row.input_ids), [(id, decode(row.input_ids[s:e])) for id, (s, e) in entities]
 
@@ -58,7 +59,7 @@ def test_with_prefix_spaces_the_pieces_are_those_of_the_papers_code(tmp_path):
   shutil.copytree(TEXT, tmp_path, dirs_exist_ok=True)
   (tmp_path / "tokenizer_config.json").write_text('{"add_prefix_space": true}')
   (row,) = rows(example(), task=dataclasses.replace(TASK, text=str(tmp_path)))
-  tokenizer = TASK.processor(backbone()).tokenizer
+  tokenizer = processor_for(TASK, backbone()).tokenizer
   ana, saw, bo, stop = (x.ids for x in tokenizer.encode([" Ana", " saw", " Bo", " ."]))
   one, two = tokenizer.special.marker_ids
   pieces = [0, one, *ana, one, *saw, two, *bo, two, *stop, 2]
@@ -67,16 +68,16 @@ def test_with_prefix_spaces_the_pieces_are_those_of_the_papers_code(tmp_path):
 
 def test_the_arrays_of_a_row():
   (row,) = rows(example(label="left"))
-  processor = TASK.processor(backbone())
+  processor = processor_for(TASK, backbone())
   arrays = padded([row], TASK.sizes, 1, processor.entity_vocab.pad_id)
   positions = [[p for p in entity if p >= 0] for entity in arrays["entity_position_ids"][0]]
   assert positions == [list(range(*span)) for span in row.entity_tokens]
-  assert row.labels == 2 and row.labels.shape == TASK.label_shape() == ()
+  assert row.labels == 2 and row.labels.shape == TASK.label_shape(TASK.sizes) == ()
   encoder = experiment(TASK).backbone
-  batch = TASK.rows(encoder, [row, dataclasses.replace(row, labels=None)], [])
+  batch = TASK.engine().rows(encoder, [row, dataclasses.replace(row, labels=None)], [])
   assert batch["labels"].tolist() == [2, -100]
   assert {name: x.shape[1:] for name, x in batch.items()} == {
-    name: x.shape for name, x in TASK.row_shapes(encoder).items()
+    name: x.shape for name, x in TASK.engine().row_shapes(encoder).items()
   }
 
 
@@ -144,13 +145,13 @@ def test_the_label_of_no_relation_comes_first():
 
 
 def test_examples_are_checked_for_labels():
-  assert TASK.check([example()], Faults()) == [example()]
+  assert checked(TASK, [example()], Faults()) == [example()]
   with pytest.raises(InputError, match="FILE: line 1: label: missing"):
-    TASK.check([example(label=None)], Faults())
+    checked(TASK, [example(label=None)], Faults())
   with pytest.raises(InputError, match=r"FILE: line 1: label 'borm': .*perhaps 'born'"):
-    TASK.check([example(label="borm")], Faults())
+    checked(TASK, [example(label="borm")], Faults())
   faults = Faults(skip=True)
-  assert TASK.check([example(label="x"), example(id="2")], faults) == [example(id="2")]
+  assert checked(TASK, [example(label="x"), example(id="2")], faults) == [example(id="2")]
   assert len(faults.found) == 1
 
 
@@ -186,7 +187,7 @@ def task(tmp_path_factory):
 def test_the_engine_trains_it(task):
   losses, found = learned(experiment(task), steps=60)
   assert losses[-1] < losses[0] / 2
-  examples = task.records(experiment(task).backbone, "dev").examples
+  examples = task.engine().records(experiment(task).backbone, "dev").examples
   majority = max(sum(x.label == label for x in examples) for label in task.labels) / len(examples)
   assert task.labels == (NO, "born", "left")
   assert found["f1"] > 0.8 and found["accuracy"] > majority + 0.2
@@ -195,7 +196,7 @@ def test_the_engine_trains_it(task):
 def test_a_model_of_words_reads_the_markers(task):
   words = experiment(task, entity_vocab_size=0, use_entity_aware_attention=False).backbone
   names = {"input_ids", "attention_mask", "entity_start_positions", "labels"}
-  assert task.row_shapes(words).keys() == names
+  assert task.engine().row_shapes(words).keys() == names
   loss, gradients = loss_and_gradients(task, words, rows=8)
   assert np.isfinite(loss)
   kernel = np.abs(gradients["classifier"]["kernel"])  # it reads the states of head and of tail

@@ -21,6 +21,7 @@ from luke_jax.nn.losses import IGNORED
 from luke_jax.tasks.files import Faults
 from luke_jax.tasks.ner.documents import of_words, to_characters
 from luke_jax.tasks.ner.tags import Labelled
+from luke_jax.tasks.running import checked, processor_for
 from luke_jax.tasks.tagging.task import Tagging, best_tags
 from luke_jax.training.optimizer import Optimizer
 
@@ -39,11 +40,11 @@ EXAMPLE = document(WORDS, ["It", "rained"], spans=[(0, 2, "PER"), (4, 5, "LOC")]
 
 def rows(*examples, **settings):
   task = dataclasses.replace(TASK, **settings)
-  return task.features(task.processor(backbone()), examples)
+  return task.features(processor_for(task, backbone()), examples)
 
 
 def pieces(row):
-  decode = TASK.processor(backbone()).tokenizer.decode
+  decode = processor_for(TASK, backbone()).tokenizer.decode
   return [decode([id]) for id in row.input_ids]
 
 
@@ -86,7 +87,7 @@ def test_a_long_sentence_has_windows_that_overlap():
 def decoded(tags, example=EXAMPLE, **settings):
   """What is decoded where these tags of the first sentence are the most probable."""
   task = dataclasses.replace(TASK, **settings)
-  found = task.features(task.processor(backbone()), [example])
+  found = task.features(processor_for(task, backbone()), [example])
   logits = np.zeros((len(found), task.words, len(task.labels)))
   logits[:, :, 0] = 1.0
   for place, tag in zip(found[0].source.pieces, tags.split(), strict=True):
@@ -229,12 +230,12 @@ def test_settings_that_do_not_fit(settings, expected):
 def test_documents_that_cannot_be_trained_on(tmp_path):
   other = document(WORDS, spans=[(0, 1, "ORG")])
   with pytest.raises(InputError, match="label 'ORG': not among the model's 2; expected one of LOC"):
-    TASK.check([other], Faults())
+    checked(TASK, [other], Faults())
   with pytest.raises(InputError, match="FILE: line 1: no spans; expected those of the entities"):
-    TASK.check([dataclasses.replace(EXAMPLE, spans=None)], Faults())
+    checked(TASK, [dataclasses.replace(EXAMPLE, spans=None)], Faults())
   path = written(tmp_path / "none.jsonl", [{"text": "Nothing here.", "spans": []}])
   with pytest.raises(InputError, match=r"none.jsonl: no entities that can be tagged"):
-    dataclasses.replace(TASK, train=str(path)).records(backbone(), "train")
+    dataclasses.replace(TASK, train=str(path)).engine().records(backbone(), "train")
 
 
 @pytest.mark.slow

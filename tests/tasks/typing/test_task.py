@@ -9,6 +9,7 @@ from networks import backbone
 
 from luke_jax.errors import InputError
 from luke_jax.tasks.files import Faults
+from luke_jax.tasks.running import checked, processor_for
 from luke_jax.tasks.typing.files import TypingExample
 from luke_jax.tasks.typing.score import read_predictions, score_file
 from luke_jax.tasks.typing.task import EntityTyping
@@ -22,11 +23,11 @@ def example(text="Ana saw Bo .", mention="Bo", labels=("person",), id="1"):
 
 
 def rows(*examples, task=TASK, faults=None):
-  return task.features(task.processor(backbone()), examples, faults)
+  return task.features(processor_for(task, backbone()), examples, faults)
 
 
 def decoded(ids):
-  return TASK.processor(backbone()).tokenizer.decode(ids)
+  return processor_for(TASK, backbone()).tokenizer.decode(ids)
 
 
 def test_the_mention_stands_between_markers():
@@ -34,7 +35,7 @@ def test_the_mention_stands_between_markers():
   assert decoded(row.input_ids) == "<s>Ana saw<ent> Bo<ent> .</s>"
   assert row.entity_ids.tolist() == [2]
   assert decoded(row.input_ids[slice(*row.entity_tokens[0])]) == "<ent> Bo<ent>"
-  assert row.labels.tolist() == [1, 0, 1] and row.labels.shape == TASK.label_shape()
+  assert row.labels.tolist() == [1, 0, 1] and row.labels.shape == TASK.label_shape(TASK.sizes)
 
 
 def test_an_example_may_have_no_answer():
@@ -104,13 +105,13 @@ def test_what_is_written_of_predictions_is_read_again(tmp_path):
 
 
 def test_examples_are_checked_for_labels():
-  assert TASK.check([example(), example(labels=())], Faults())[1].labels == ()
+  assert checked(TASK, [example(), example(labels=())], Faults())[1].labels == ()
   with pytest.raises(InputError, match="FILE: line 1: labels: missing"):
-    TASK.check([example(labels=None)], Faults())
+    checked(TASK, [example(labels=None)], Faults())
   with pytest.raises(InputError, match=r"FILE: line 1: label 'persan': .*perhaps 'person'"):
-    TASK.check([example(labels=("persan",))], Faults())
+    checked(TASK, [example(labels=("persan",))], Faults())
   faults = Faults(skip=True)
-  assert TASK.check([example(labels=("x",)), example(id="2")], faults) == [example(id="2")]
+  assert checked(TASK, [example(labels=("x",)), example(id="2")], faults) == [example(id="2")]
   assert len(faults.found) == 1
 
 
@@ -147,7 +148,7 @@ def task(tmp_path_factory):
 def test_the_engine_trains_it(task):
   losses, found = learned(experiment(task), steps=100)
   assert losses[-1] < losses[0] / 2
-  examples = task.records(experiment(task).backbone, "dev").examples
+  examples = task.engine().records(experiment(task).backbone, "dev").examples
   assert task.labels == ("pilot", "runner", "singer", "woman")
   always = score_file(examples, {example.id: {"pilot", "woman"} for example in examples})
   assert found["f1"] > 0.8 > always["f1"] + 0.1
@@ -157,7 +158,7 @@ def test_the_engine_trains_it(task):
 def test_a_model_of_words_reads_the_marker(task):
   words = experiment(task, entity_vocab_size=0, use_entity_aware_attention=False).backbone
   names = {"input_ids", "attention_mask", "entity_start_positions", "labels"}
-  assert task.row_shapes(words).keys() == names
+  assert task.engine().row_shapes(words).keys() == names
   loss, gradients = loss_and_gradients(task, words, rows=8)
   assert np.isfinite(loss)
   kernel = np.abs(gradients["classifier"]["kernel"])
@@ -169,7 +170,7 @@ EXCLUSIVE = dataclasses.replace(TASK, exclusive=True)
 
 def test_exclusive_labels_are_one_number_and_the_likeliest_is_predicted():
   (row,) = rows(example(labels=("pilot",)), task=EXCLUSIVE)
-  assert row.labels == 2 and row.labels.shape == EXCLUSIVE.label_shape() == ()
+  assert row.labels == 2 and row.labels.shape == EXCLUSIVE.label_shape(EXCLUSIVE.sizes) == ()
   assert rows(example(labels=None), task=EXCLUSIVE)[0].labels is None
   logits = np.array([-3.0, -1.0, -2.0])  # none above the threshold
   (types,) = EXCLUSIVE.decode([example()], [row], {"logits": [logits]})
@@ -190,5 +191,5 @@ def test_exclusive_types_are_scored_without_a_threshold():
 @pytest.mark.parametrize("labels", [(), ("event", "pilot")])
 def test_exclusive_labels_are_one_for_each_mention(labels):
   faults = Faults(skip=True)
-  assert EXCLUSIVE.check([example(labels=labels)], faults) == []
+  assert checked(EXCLUSIVE, [example(labels=labels)], faults) == []
   assert "expected one, as `exclusive` says" in str(faults.found[0])
