@@ -217,7 +217,7 @@ ROWS = {
   "disambiguation-stage1": row(
     disambiguation, *FIRST, "run.start=bert-base-uncased", "run.steps=4866"
   ),
-  # v5e:2x4, 32 sequences a chip: 5.4 GiB, 100 ms, 0.6 hours. docs/pretraining.md has the commands.
+  # v5e:2x4, 32 sequences a chip: 5.4 GiB, 100 ms, 0.6 hours. docs/howto/own-corpus.md leads to it.
   "domain": row(domain),
   # A minute and a half on two CPU cores. Of the masked entities on held-out pages it then finds 57
   # %, where whoever always says the most frequent one finds 4 %: `dev/entity_accuracy` beside

@@ -1,10 +1,9 @@
 """A tiny ERNIE of Baidu: a stage of its pretraining, names and topics. Not rows of a paper.
 
-The corpus is the demonstration file of its authors: demo_units.gz has phrases as theirs and
-entities as data/ernie_baidu/demo_units.py finds them; ernie-1.0 is a folder with their vocab.txt.
-The stage here has single characters; tiny_ernie.sh has the others. Names are those of UNER
-(GSDSIMP), train.iob2, dev.iob2 and test.iob2 in uner_zh_gsdsimp; topics those of SIB-200, train.tsv
-and dev.tsv in sib200_zho_Hans. results.md has what was measured.
+The corpus is the demonstration file of its authors, with entities by data.ernie_baidu.demo_units;
+ernie-1.0 is a folder with their vocab.txt. The stage here has single characters; tiny_ernie.sh has
+the others. Names are those of UNER (GSDSIMP), train.iob2, dev.iob2 and test.iob2 in
+uner_zh_gsdsimp; topics those of SIB-200, train.tsv and dev.tsv in sib200_zho_Hans.
 
     luke-jax train experiments/tiny_ernie.py:pretraining --output runs/tiny-ernie
     luke-jax export runs/tiny-ernie tiny-ernie
