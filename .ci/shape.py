@@ -1,6 +1,7 @@
 """Prints the shape of a package: how large its files and functions are, and who imports whom.
 
-python .ci/shape.py [-v] [FOLDER]; -v lists what is counted.
+python .ci/shape.py [-v] [FOLDER]; -v lists what is counted. With --limits it fails, and says of
+what, if the package is larger than it may be: a feature pays for its lines by removing others.
 """
 
 import ast
@@ -12,6 +13,7 @@ from pathlib import Path
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 VAGUE = ("found", "known", "own", "given", "left", "whole", "kept")  # as names of values
 SHORT = 12  # lines of a function
+MOST_LINES, MOST_OF_FILE, MOST_OF_FUNCTION = 58_000, 400, 60
 
 
 def read(package):
@@ -125,10 +127,33 @@ def measures(modules):
   yield f"{', '.join(VAGUE)} per 1,000 names", f"{vague_share:.1f}", vague.items()
 
 
+def code_lines(function):
+  """Returns the lines of a function without its docstring, which may be the help of a command."""
+  first, lines = function.body[0], function.end_lineno - function.lineno + 1
+  is_text = isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant)
+  return lines - (first.end_lineno - first.lineno + 1 if is_text else 0)
+
+
+def beyond(modules):
+  """Yields what is larger than it may be."""
+  lines = {name: len(text.splitlines()) for name, (text, _) in modules.items()}
+  if sum(lines.values()) > MOST_LINES:
+    yield f"{sum(lines.values()):,} lines; expected at most {MOST_LINES:,}"
+  for name, (_, tree) in modules.items():
+    if lines[name] > MOST_OF_FILE:
+      yield f"{name}: {lines[name]} lines; expected at most {MOST_OF_FILE}"
+    for node in ast.walk(tree):
+      if isinstance(node, FUNCTIONS) and code_lines(node) > MOST_OF_FUNCTION:
+        yield f"{name}.{node.name}: more than {MOST_OF_FUNCTION} lines"
+
+
 def main(arguments):
-  """Prints a line for each measure."""
-  folders = [name for name in arguments if name != "-v"]
-  for name, figure, counted in measures(read(Path(*folders or ["luke_jax"]).resolve())):
+  """Prints a line for each measure, or for each limit that does not hold."""
+  folders = [name for name in arguments if name not in ("-v", "--limits")]
+  modules = read(Path(*folders or ["luke_jax"]).resolve())
+  if "--limits" in arguments:
+    sys.exit("\n".join(beyond(modules)))
+  for name, figure, counted in measures(modules):
     print(f"{name:60} {figure}")
     if "-v" in arguments:
       print(*(f"  {x}" for x in counted), sep="\n")

@@ -32,7 +32,7 @@ CHAPTERS = {
   "Extend": "docs/howto/own-task docs/howto/own-system docs/architecture CONTRIBUTING",
   "Notebooks": "colab/README",
   "Reference": """docs/cli docs/cli/first docs/cli/tasks docs/cli/models docs/cli/wikipedia
-    docs/cli/graphs docs/cli/experiments docs/cli/measurements docs/api docs/formats docs/glossary
+    docs/cli/graphs docs/cli/experiments docs/api docs/formats docs/glossary
     docs/alternatives docs/status docs/measurements CHANGELOG""",
 }
 OF_FOLDERS = {

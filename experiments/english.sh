@@ -2,7 +2,7 @@
 # english.sh SEED FOLDER: relations, types, names and questions in English by one seed of adapters over
 # MiniLM, read by the states of words (words) and as a LUKE with entities (luke). Needs
 # datasets/english, also what data.english.named makes. Over an hour on one CPU core. After some seeds:
-# luke-jax experiment compare FOLDER/ner/words FOLDER/ner/luke
+# python -m experiments.results.compare FOLDER/ner/words FOLDER/ner/luke
 set -euo pipefail
 seed=$1 folder=$2
 here=$(dirname "$0")

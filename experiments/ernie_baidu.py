@@ -8,7 +8,7 @@ entities: here each has 100,000 steps, with its own warm-up.
 
     luke-jax wiki build zhwiki-pages-articles.xml.bz2 --tokenizer ernie-1.0 --until pages \\
       --output wiki/zh
-    luke-jax data units wiki/zh --tokenizer ernie-1.0 --segment jieba --output wiki.gz
+    python -m data.ernie_baidu.units wiki/zh --tokenizer ernie-1.0 --segment jieba --output wiki.gz
     luke-jax train experiments/ernie_baidu.py:pretraining --output runs/ernie
     luke-jax export runs/ernie ernie
 

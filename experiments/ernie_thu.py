@@ -6,7 +6,7 @@ day on eight RTX 2080 Ti in float16; here products are bfloat16.
 
     luke-jax wiki build enwiki-pages-articles.xml.bz2 --tokenizer bert-base-uncased \\
       --until titles --output wiki/en
-    luke-jax wiki pairs wiki/en --vectors kg_embed --titles entity_map.txt \\
+    python -m data.ernie_thu.pairs wiki/en --vectors kg_embed --titles entity_map.txt \\
       --tokenizer bert-base-uncased --output pairs.bin
     luke-jax train experiments/ernie_thu.py:pretraining --output runs/ernie-thu
     luke-jax export runs/ernie-thu ernie-thu-base
@@ -69,8 +69,8 @@ def sample_pretraining() -> Experiment:
 
       luke-jax wiki build data/sample_wiki/samplewiki-pages-articles-multistream.xml.bz2 \\
         --tokenizer english --until titles --output wiki
-      luke-jax wiki pairs wiki --vectors kg_embed --titles titles.tsv --tokenizer english \\
-        --words 64 --least-entities 3 --output pairs.bin
+      python -m data.ernie_thu.pairs wiki --vectors kg_embed --titles titles.tsv \\
+        --tokenizer english --words 64 --least-entities 3 --output pairs.bin
       luke-jax train experiments/ernie_thu.py:sample-pretraining --output runs/ernie \\
         --set run.start=DIRECTORY --set task.text=DIRECTORY
   """

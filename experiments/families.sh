@@ -3,7 +3,7 @@
 # on free data, by one seed; hours of one CPU core. Needs `luke-jax get english`, what english.sh,
 # few_rel.py and tiny_ernie.py name, and in LUKE_JAX_REAL_DATA the folder of the
 # data, as for the tests (CONTRIBUTING.md). After some seeds:
-# luke-jax experiment table FOLDER
+# python -m experiments.results.table FOLDER
 set -euo pipefail
 seed=$1 folder=$2
 export LUKE_JAX_REAL_DATA=${LUKE_JAX_REAL_DATA:-../shared/data}

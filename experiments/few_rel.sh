@@ -2,7 +2,7 @@
 # few_rel.sh SEED FOLDER: FewRel's relations by one seed of a BERT, of an ERNIE of Tsinghua whose vectors
 # say nothing, and of one with those of TransE. Needs datasets/few_rel, see few_rel.py. About a
 # quarter of an hour on one CPU core. After some seeds:
-# luke-jax experiment compare FOLDER/transe FOLDER/dealt FOLDER/bert
+# python -m experiments.results.compare FOLDER/transe FOLDER/dealt FOLDER/bert
 set -euo pipefail
 seed=$1 folder=$2
 here=$(dirname "$0")

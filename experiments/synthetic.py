@@ -1,7 +1,7 @@
 """Pretraining on made-up pages, to show, test and measure the engine: no corpus and no start.
 
 luke-jax train experiments/synthetic.py:tiny --output runs/tiny
-luke-jax bench step experiments/synthetic.py:luke-large
+python -m benchmarks step experiments/synthetic.py:luke-large
 """
 
 import dataclasses

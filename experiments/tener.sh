@@ -2,7 +2,7 @@
 # tener.sh SEED FOLDER: TENER and the plain transformer on free data, one seed at a time. Makes
 # datasets/tener from LUKE_JAX_REAL_DATA, the folder of the data, as for the tests (CONTRIBUTING.md).
 # After some seeds:
-# luke-jax experiment compare FOLDER/wnut17/adatrans FOLDER/wnut17/transformer --metric f1
+# python -m experiments.results.compare FOLDER/wnut17/adatrans FOLDER/wnut17/transformer --metric f1
 set -euo pipefail
 seed=$1 folder=$2
 data=${LUKE_JAX_REAL_DATA:-../shared/data}

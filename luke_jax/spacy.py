@@ -21,7 +21,6 @@ from luke_jax.errors import InputError, at
 if TYPE_CHECKING:
   from luke_jax.inference.triples import Extractor, Name, Triple
 
-FINDERS = ("ner", "tagging", "labels")
 RELATIONS, SCORE = "relations", "score"  # of doc._ and span._
 _STORED = "luke_jax.relations"  # in doc.user_data, as numbers and strings
 
@@ -147,24 +146,19 @@ def make(
   `labels` are those that a model with labels at run time looks for, as a list or with descriptions.
   Names of a score below `threshold` are left out, and relations below `least_relation`.
   """
-  from luke_jax.inference.predicting import Abstaining, asked, check_share
+  from luke_jax.inference.predicting import Abstaining, asked, check_share, for_predictions
   from luke_jax.inference.settings import task_of
   from luke_jax.inference.triples import Extractor
-  from luke_jax.tasks.labels.task import LabelledNames
+  from luke_jax.tasks import predictions
 
   check_share("least_relation", least_relation)
-  found = _read("model", model, FINDERS)
-  task = task_of(found)
-  by_labels = isinstance(task, LabelledNames)
-  lacking = isinstance(task, LabelledNames) and not (labels or task.kinds)
-  if lacking or (labels and not by_labels):
-    expected = "a list of them" if by_labels else "none"
-    raise InputError(f"labels: {labels}; expected {expected} for {model}")
-  Abstaining(task_of(found, **(asked(found, labels) if labels else {})), threshold)
+  found = _read("model", model, predictions.Span)
+  task = task_of(found, **(asked(found, labels) if labels else {}))
+  Abstaining(for_predictions(found, task), threshold)
   extractor = Extractor(
     found,
-    _read("relations", relations, ("relations",)) if relations else None,
-    _read("linker", linker, ("linking",)) if linker else None,
+    _read("relations", relations, predictions.Relation) if relations else None,
+    _read("linker", linker, predictions.Link) if linker else None,
     labels,
     least_relation,
     threshold,
@@ -172,15 +166,15 @@ def make(
   return Component(name, extractor)
 
 
-def _read(setting: str, place: str, tasks: Sequence[str]) -> Any:
+def _read(setting: str, place: str, answer: type) -> Any:
   from luke_jax.convert.reading import read
   from luke_jax.files import Path
-  from luke_jax.inference.settings import task_of
+  from luke_jax.inference.settings import check_answer
   from luke_jax.runs.models import backbone_of, model_directory
 
   directory = Path(place)
   with at(setting):
     model = read(model_directory(directory), backbone=backbone_of(directory))
-  if (task := task_of(model).name) not in tasks:
-    raise InputError(f"{setting}: {place}: of {task}; expected a model of {' or '.join(tasks)}")
+    with at(place):
+      check_answer(model, answer)
   return model

@@ -4,11 +4,13 @@ So are `mluke-base`, `luke-large-finetuned-conll-2003` and models of the other s
 tiny and of random numbers.
 Blocks marked python run, or are written to the file that the mark names, which later ones may
 import, as where Python is started in the folder of the file; of blocks marked bash our
-own commands run, trainings for a few steps, but for what compiles for TPUs, which is only read.
+own commands and programs beside the package run, trainings for a few steps, but for what compiles
+for TPUs, which is only read.
 Blocks marked sh need other machines.
 """
 
 import dataclasses
+import importlib
 import re
 import shlex
 from importlib.util import find_spec
@@ -22,7 +24,7 @@ from tiny import TEXTS, tiny_model
 
 import luke_jax.serve
 import luke_jax.show
-from luke_jax.cli import COMMANDS, main, plan
+from luke_jax.cli import COMMANDS, main, plan, script
 from luke_jax.cli.arguments import bound
 from luke_jax.heads.kinds import class_names
 from luke_jax.model import Model
@@ -59,6 +61,7 @@ EXAMPLES = 96  # of each file of the sample tasks: enough for each label
 TRAINS = re.compile(
   r"^luke-jax (train|graph train|experiment run) |luke_jax\.(train|fine_tune)\(", re.M
 )
+BESIDE = re.compile(r"python -m (experiments|data\.(ernie|wiki)_\w+)\.")  # programs
 # `luke_jax/nn/attention.py::Attention`: a file or folder of the repository, and a name in it; or
 # `experiments/ner.py:luke-large`, a row.
 PLACE = re.compile(r"`((?:luke_jax|tests|benchmarks|experiments|data)/[\w./-]*)(?:::?([\w-]+))?`")
@@ -146,24 +149,33 @@ def save_language_model(name, system, tokenizer):
 def run_commands(code):
   lines = code.replace("\\\n", " ").splitlines()
   commands = [shlex.split(line, comments=True) for line in lines]
-  ours = [words[1:] for words in commands if words[:1] == ["luke-jax"]]
-  for arguments in ours:
-    if arguments[0] == "parity" and not find_spec("torch"):
-      continue
-    if arguments[0] == "plan":
-      assert Path(arguments[1].partition(":")[0]).is_file()
-      bound(plan.run, "luke-jax plan", arguments[1:])
-      continue
-    if arguments[0] == "train" and arguments[1].startswith("experiments/"):
-      arguments += ["--set", "run.steps=4"]
-    learns_task = arguments[0] == "train" and arguments[1] in CLASSES
-    if learns_task or arguments[:2] == ["experiment", "run"]:
-      arguments += ["--set", "run.epochs=0.02", "--set", "run.evaluate_every=null"]
-      arguments += ["--set", "run.minutes=null", "--set", "data.lengths=1"]
-    if arguments[:2] == ["graph", "train"]:
-      arguments += ["--set", "run.epochs=2"]
-    assert main(arguments) == 0
+  ours = [x for x in commands if x[:1] == ["luke-jax"] or BESIDE.match(" ".join(x))]
+  for words in ours:
+    run_command(*words)
   return len(ours)
+
+
+def run_command(program, *arguments):
+  if program == "python":
+    _, name, *rest = arguments
+    assert script(importlib.import_module(name).main, name, rest) == 0
+    return
+  arguments = [*arguments]
+  if arguments[0] == "parity" and not find_spec("torch"):
+    return
+  if arguments[0] == "plan":
+    assert Path(arguments[1].partition(":")[0]).is_file()
+    bound(plan.run, "luke-jax plan", arguments[1:])
+    return
+  if arguments[0] == "train" and arguments[1].startswith("experiments/"):
+    arguments += ["--set", "run.steps=4"]
+  learns_task = arguments[0] == "train" and arguments[1] in CLASSES
+  if learns_task or arguments[:2] == ["experiment", "run"]:
+    arguments += ["--set", "run.epochs=0.02", "--set", "run.evaluate_every=null"]
+    arguments += ["--set", "run.minutes=null", "--set", "data.lengths=1"]
+  if arguments[:2] == ["graph", "train"]:
+    arguments += ["--set", "run.epochs=2"]
+  assert main(arguments) == 0
 
 
 def test_pages_say_how_to_get_a_model_of_words():

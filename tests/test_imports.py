@@ -12,7 +12,6 @@ from luke_jax.models.table import PLACES, systems
 
 # Modules that import what an extra installs, by a package of it.
 OF_EXTRAS = {
-  "torch": ("luke_jax.bench.torch_tener",),
   "spacy": ("luke_jax.spacy",),
   "onnxruntime": ("luke_jax.convert.onnx.", "luke_jax.inference.eight_bits"),
 }

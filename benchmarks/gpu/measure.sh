@@ -7,6 +7,7 @@ set -uo pipefail
 folder=${1:?folder for the figures} tokenizer=${TOKENIZER:?folder of a tokenizer}
 benchmarks=$(dirname "$(dirname "$0")")
 root=$(dirname "$benchmarks") experiments=$(dirname "$benchmarks")/experiments
+export PYTHONPATH=$(cd "$root" && pwd) # for benchmarks
 shift
 read -ra python <<<"${PYTHON:-python3}"
 mkdir -p "$folder"
@@ -23,9 +24,10 @@ part() {
   echo "== $name: status ${PIPESTATUS[0]}, $((SECONDS - start)) s"
 }
 
+bench() { part "$1" "$2" "${python[@]}" -m benchmarks "${@:3}"; }
 luke() { part "$1" "$2" "${python[@]}" -m luke_jax "${@:3}"; }
-encoder() { luke "encoder-$1" "$2" bench encoder --rounds 5 --output "$folder/encoder-$1.json" "${@:3}"; }
-step() { luke "step-$1" "$2" bench step --output "$folder/step-$1.json" "${@:3}"; }
+encoder() { bench "encoder-$1" "$2" encoder --rounds 5 --output "$folder/encoder-$1.json" "${@:3}"; }
+step() { bench "step-$1" "$2" step --output "$folder/step-$1.json" "${@:3}"; }
 
 measure() {
   nvidia-smi --query-gpu=name,memory.total,driver_version --format=csv,noheader
@@ -40,11 +42,11 @@ measure() {
       --set model.attention_probs_dropout_prob=0
   done
   encoder large-bfloat16 150 --size luke-large --dtype bfloat16 --batch 32x128+32,8x512+128
-  luke ner 120 bench ner "$tokenizer" --dtype bfloat16 --documents 20 --rounds 2 \
+  bench ner 120 ner "$tokenizer" --dtype bfloat16 --documents 20 --rounds 2 \
     --output "$folder/ner.json"
-  luke graph-l1 60 bench graph --output "$folder/graph-l1.json"
-  luke graph-l2 60 bench graph --norm 2 --output "$folder/graph-l2.json"
-  luke graph-wide 60 bench graph --width 400 --negatives 256 --output "$folder/graph-wide.json"
+  bench graph-l1 60 graph --output "$folder/graph-l1.json"
+  bench graph-l2 60 graph --norm 2 --output "$folder/graph-l2.json"
+  bench graph-wide 60 graph --width 400 --negatives 256 --output "$folder/graph-wide.json"
   luke names 150 experiment run "$experiments/english.py:ner-bert" --seeds 0 --output "$folder/names"
   encoder base-float32 100 --size luke-base --batch 32x128+32,16x512+128
   step large-64 120 "$experiments/synthetic.py:luke-large" --set data.batch_size=64

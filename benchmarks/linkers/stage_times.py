@@ -1,7 +1,7 @@
 """Times of the stages from a dump to a linker's knowledge on one core, and those of a large wiki.
 
     luke-jax get english
-    python benchmarks/linkers/stage_times.py enwiki-part.xml.bz2 --gigabytes 100 --pages 6500000
+    python -m benchmarks.linkers.stage_times enwiki-part.xml.bz2 --gigabytes 100 --pages 6500000
 
 Vectors take time by the pages, all else by the bytes of XML; of a large wiki's pages examples and
 counts take as many as of a small one's.
@@ -15,7 +15,7 @@ from collections import defaultdict
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from luke_jax.bench.timing import one_core
+from benchmarks.timing import one_core
 from luke_jax.convert.published import published
 from luke_jax.files import Path, cores_and_processor
 from luke_jax.inference import describing

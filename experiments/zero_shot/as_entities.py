@@ -1,7 +1,7 @@
 """Labels that a LUKE reads as entity tokens beside a text, and labels that are compared with it.
 
     luke-jax get english
-    luke-jax wiki types TABLES --output typed
+    python -m data.wiki_types.make TABLES --output typed
     python -m experiments.zero_shot.as_entities typed/train.jsonl ORIGINALS --model english/labels
 
 MiniLM reads the words of both. Each label of a row, or of those that are asked for, is one entity

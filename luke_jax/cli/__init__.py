@@ -9,13 +9,15 @@ import importlib
 import logging
 import os
 import re
+import shlex
 import sys
 import warnings
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Container, Iterable, Sequence
 
 from luke_jax import __version__
 from luke_jax.cli.process import (
   ask_for_huge_pages,
+  computes,
   keep_programs,
   leave_out_tpus,
   one_line,
@@ -24,7 +26,7 @@ from luke_jax.cli.process import (
 )
 from luke_jax.errors import InputError
 
-HELP = {"-h", "--help", "help"}
+HELP, HELP_ALL = {"-h", "--help", "help"}, "--help-all"
 # Purpose -> name -> module of this package, or one and the function in it, and a line on it.
 SECTIONS = {
   "First": {
@@ -50,10 +52,6 @@ SECTIONS = {
     "score": ("evaluate:score", "Scores any system's predictions by a task's official metric."),
     "calibrate": ("calibrate", "Fits a model's scores to be shares of right answers."),
     "data check": ("data:data_check", "Checks a file of examples, and reports every fault."),
-    "data units": (
-      "data:data_units",
-      "Cuts texts into phrases and entities, to pretrain an ERNIE.",
-    ),
     "data build": ("data:data_build", "Makes a dataset from a benchmark's original files."),
   },
   "Models": {
@@ -72,8 +70,7 @@ SECTIONS = {
       "Makes what a linker knows of a wiki's pages, and examples.",
     ),
     "entities own": ("linking:entities_own", "Adds entities of your own to a linker's knowledge."),
-    "predict-masks": ("probe:show_masks", "Shows a pretrained model's predictions for masks."),
-    "probe": ("probe:probe", "Scores what a pretrained model knows, by questions about facts."),
+    "predict-masks": ("masks", "Shows a pretrained model's predictions for masks."),
   },
   "Wikipedia": {
     "wiki build": ("wiki:wiki_build", "Makes pretraining records from a Wikipedia dump."),
@@ -82,73 +79,40 @@ SECTIONS = {
       "Shows pretraining records as text with their entities marked.",
     ),
     "wiki join": ("wiki:wiki_join", "Joins several languages' pages to one entity vocabulary."),
-    "wiki pairs": (
-      "wiki_export:wiki_pairs",
-      "Makes pairs of sentences with entities, to pretrain an ERNIE.",
-    ),
     "wiki mentions": ("wiki:wiki_mentions", "Makes the table of names and the pages they link to."),
     "wiki export": (
-      "wiki_export:wiki_export",
+      "wiki_export",
       "Writes a build's pages, sentences and links as tables.",
     ),
-    "wiki types": (
-      "wiki_export:wiki_types",
-      "Makes sentences with typed names, to learn any label from.",
-    ),
-    "wiki facts": ("probe:facts", "Makes facts of Wikidata to ask a pretrained model about."),
     "wiki annotate": ("wiki_annotate", "Finds the names of pages in a text."),
   },
   "Graphs": {
     "graph train": ("graph:graph_train", "Trains vectors of a graph's entities and relations."),
     "graph evaluate": ("graph:graph_evaluate", "Ranks true triples among all others, by vectors."),
     "graph align": ("graph_align", "Puts entities beside the words of texts, for an ERNIE."),
-    "graph neighbours": ("graph:graph_neighbours", "Prints the entities nearest to one."),
   },
   "Experiments": {
-    "experiment check": (
-      "experiment:experiment_check",
-      "Checks whether a row of the paper's tables can reach its number.",
-    ),
     "experiment run": (
       "experiment:experiment_run",
       "Runs an experiment with several seeds, and scores each.",
     ),
-    "experiment table": (
-      "experiment:experiment_table",
-      "Makes the paper's tables from experiments' results.",
-    ),
-    "experiment compare": (
-      "experiment:experiment_compare",
-      "Compares experiments, in pairs of a seed.",
-    ),
     "plan": ("plan", "Predicts what an experiment costs on TPUs."),
-  },
-  "Measurements": {
-    "bench encoder": (
-      "bench:bench_encoder",
-      "Times the encoder against transformers, side by side.",
-    ),
-    "bench step": (
-      "bench:bench_step",
-      "Times an experiment's training step, without the loop around it.",
-    ),
-    "bench train": (
-      "bench_train:bench_train",
-      "Times steps of fine-tuning beside PyTorch with transformers and peft.",
-    ),
-    "bench text": (
-      "bench_data:bench_text",
-      "Times texts to inputs against transformers' tokenizer.",
-    ),
-    "bench ner": ("bench:bench_ner", "Times named entities against the usual transformers loop."),
-    "bench tener": ("bench:bench_tener", "Times a TENER beside the same network in PyTorch."),
-    "bench wiki": ("bench_data:bench_wiki", "Times all stages from a dump to training records."),
-    "bench pipeline": ("bench_data:bench_pipeline", "Times the making of pretraining batches."),
-    "bench graph": ("bench:bench_graph", "Times the training of TransE beside PyKEEN, in turn."),
-    "bench engine": ("bench:bench_engine", "Times what a training run spends between its steps."),
   },
 }
 COMMANDS = {name: what for commands in SECTIONS.values() for name, what in commands.items()}
+# Former commands, and what does the same in a checkout of the repository; a line says so until 0.3.
+MOVED = {
+  "bench": "python -m benchmarks",
+  "experiment check": "python -m experiments.results.check",
+  "experiment compare": "python -m experiments.results.compare",
+  "experiment table": "python -m experiments.results.table",
+  "data units": "python -m data.ernie_baidu.units",
+  "graph neighbours": "python -m experiments.neighbours",
+  "probe": "python -m experiments.mluke.probe",
+  "wiki facts": "python -m experiments.mluke.facts",
+  "wiki pairs": "python -m data.ernie_thu.pairs",
+  "wiki types": "python -m data.wiki_types.make",
+}
 
 BEGIN = """\
 Begin here:
@@ -157,16 +121,17 @@ Begin here:
   luke-jax train ner --train train.conll --model english --output runs/ner
 """
 END = """\
+luke-jax --help lists the commands that people use first, luke-jax --help-all all of them.
 luke-jax COMMAND --help shows more of it, with an example; luke-jax --version the version.
 Status 0: done. 1: done, and the answer is no. 2: something given is wrong; one line says what.
 75: a training was preempted: the same command goes on with it. 130: interrupted."""
 
-# Groups that the first screen has one row for; few people need them.
-GROUPS = {
-  "graph": "Vectors of a graph's entities:",
-  "experiment": "Rows of the papers' tables:",
-  "bench": "Times",
-}
+# Commands of the first screen, which people use first.
+FIRST = (
+  *("get", "try", "demo", "serve", "doctor"),
+  *("train", "settings", "predict", "link", "triples", "evaluate", "data check"),
+  *("convert", "export", "wiki build"),
+)
 _SIMILAR = 0.6  # likeness from which a command is suggested
 
 
@@ -176,10 +141,13 @@ def command(name: str) -> Callable[..., int | None]:
   return getattr(importlib.import_module(f"luke_jax.cli.{module}"), function or "run")
 
 
-def overview() -> str:
-  """Returns the first screen: a few commands to begin with, and all commands."""
-  width = max(map(len, COMMANDS))
-  listed = [f"{section}:\n{_listed([*names], width)}\n" for section, names in SECTIONS.items()]
+def overview(commands: Container[str]) -> str:
+  """Returns a few lines to begin with, and those of the commands."""
+  sections = {
+    title: [name for name in names if name in commands] for title, names in SECTIONS.items()
+  }
+  width = max(len(name) for names in sections.values() for name in names)
+  listed = [f"{title}:\n{_rows(names, width)}\n" for title, names in sections.items() if names]
   about = "LUKE, the language model of words and entities, in JAX and Flax.\n"
   return "\n".join(["usage: luke-jax COMMAND ...", about, BEGIN, *listed, END])
 
@@ -202,21 +170,8 @@ def nearest(arguments: Sequence[str]) -> str | None:
     parts = (difflib.SequenceMatcher(None, first, x).ratio() for x in re.split("[ -]+", name))
     return max(*likenesses, *(0.9 * part for part in parts))
 
-  best = max((*COMMANDS, "--help", "--version"), key=likeness)
+  best = max((*COMMANDS, "--help", HELP_ALL, "--version"), key=likeness)
   return best if likeness(best) > _SIMILAR else None
-
-
-def _listed(names: Sequence[str], width: int) -> str:
-  """Returns a row for each command, and one row for a group that is long."""
-  rows = {}
-  for name in names:
-    group = name.partition(" ")[0]
-    if group in GROUPS:
-      what = ", ".join(x.removeprefix(f"{group} ") for x in names if x.startswith(f"{group} "))
-      rows[group] = f"  {group:{width}}  {GROUPS[group]} {what}."
-    else:
-      rows[name] = _rows([name], width)
-  return "\n".join(rows.values())
 
 
 def _rows(names: Iterable[str], width: int) -> str:
@@ -229,20 +184,36 @@ def main(arguments: Sequence[str] | None = None) -> int:
     keep_programs()
     if sys.argv[1:2] != ["doctor"]:  # which says what JAX finds by itself
       leave_out_tpus()
-    ask_for_huge_pages(sys.argv[1:])
-  arguments = list(sys.argv[1:] if arguments is None else arguments)
+    if computes(sys.argv[1:]):
+      ask_for_huge_pages()
+  given = list(sys.argv[1:] if arguments is None else arguments)
+  return ended(lambda: _run(given))
+
+
+def script(
+  run: Callable[..., int | None], prog: str, arguments: Sequence[str] | None = None
+) -> int:
+  """Runs a function as a program beside the package, such as `python -m experiments.results.table`.
+
+  The arguments are those of the process unless some are given.
+  """
+  given = sys.argv[1:] if arguments is None else arguments
+  return ended(lambda: _called(run, prog, given))
+
+
+def ended(call: Callable[[], int | None]) -> int:
+  """Returns the exit status of a call, which ends with one line where a user can mend its fault."""
   with shown_streams():
-    return _ended(arguments)
+    return _status(call)
 
 
-def _ended(arguments: list[str]) -> int:
-  """Runs a subcommand, and says in a line why it ended."""
+def _status(call: Callable[[], int | None]) -> int:
   warnings.showwarning = _show_warning
   # They log the tracebacks of exceptions that they also raise: absl for Orbax.
   for library in ("absl", "gcsfs", "fsspec", "google"):
     logging.getLogger(library).setLevel(logging.CRITICAL)
   try:
-    return _run(arguments) or 0
+    return call() or 0
   except BrokenPipeError:  # the reader of a pipe has closed it
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     return 0
@@ -256,7 +227,10 @@ def _ended(arguments: list[str]) -> int:
 
 def _run(arguments: list[str]) -> int | None:
   if not arguments or set(arguments) <= HELP:
-    print(overview())
+    print(overview(FIRST))
+    return 0
+  if arguments == [HELP_ALL]:
+    print(overview(COMMANDS))
     return 0
   if arguments[0] == "--version":
     print(__version__)
@@ -266,20 +240,28 @@ def _run(arguments: list[str]) -> int | None:
   for name in COMMANDS:
     words = name.split()
     if arguments[: len(words)] == words:
-      from luke_jax.cli.arguments import bound
-      from luke_jax.pipeline.reads import clear_caches
-
-      clear_caches()
-      return bound(command(name), f"luke-jax {name}", arguments[len(words) :])()
+      return _called(command(name), f"luke-jax {name}", arguments[len(words) :])
+  for name, place in MOVED.items():
+    if arguments[: len(name.split())] == name.split():
+      now = shlex.join([*place.split(), *arguments[len(name.split()) :]])
+      raise InputError(f"{name}: moved out of the package; in a checkout of the repository: {now}")
   group = [name for name in COMMANDS if name.startswith(f"{arguments[0]} ")]
   if group and set(arguments[1:]) <= HELP:
     print(group_overview(group))
     return 0
   near = nearest(arguments)
   hint = f", perhaps {near!r}" if near else ""
-  expected = f"one of {', '.join(group)}" if group else "one of luke-jax --help"
+  expected = f"one of {', '.join(group)}" if group else "one of luke-jax --help-all"
   typed = " ".join(arguments[:2]) if group else arguments[0]
   raise InputError(f"{typed!r}: no such command; expected {expected}{hint}")
+
+
+def _called(run: Callable[..., int | None], prog: str, arguments: Sequence[str]) -> int | None:
+  from luke_jax.cli.arguments import bound
+  from luke_jax.pipeline.reads import clear_caches
+
+  clear_caches()
+  return bound(run, prog, arguments)()
 
 
 def _show_warning(message, category, filename, lineno, file=None, line=None) -> None:

@@ -11,22 +11,19 @@ from luke_jax.cli.task_inputs import FileOptions, ModelOptions, report_faults
 from luke_jax.convert.parts import ModelParts
 from luke_jax.errors import InputError
 from luke_jax.files import Path, read_json_object, write_json
-from luke_jax.inference.predicting import asking, predictions
+from luke_jax.inference.predicting import asking, predictions, reader_for
 from luke_jax.inference.settings import ENTRY, KEY, SURE, Calibration
-from luke_jax.runs.linkers import answers_withheld
 from luke_jax.runs.models import (
-  ENOUGH,
   error_by_parts,
   measured,
   model_directory,
   plain,
   refitted,
 )
-from luke_jax.tasks.calibration import Answered, calibration_error
+from luke_jax.tasks.calibration import ENOUGH, calibration_error
 from luke_jax.tasks.contract import TextTask
 from luke_jax.tasks.files import Faults
 from luke_jax.tasks.label_checks import checked_to_score
-from luke_jax.tasks.linking.task import WITHHELD, EntityLinking
 from luke_jax.tasks.running import read_examples
 from luke_jax.training.metrics import summary_line
 
@@ -71,10 +68,8 @@ def run(
   predicted = [x for _, x in counted(found_in, len(examples))]
   report_faults(faults)
   answers = asking_plainly.evaluate(examples, predicted).answers
-  withheld: list[Answered] = []
-  if isinstance(asking_plainly, EntityLinking):
-    withheld = answers_withheld(model, asking_plainly, examples)
-    answers = [*answers, *withheld[::WITHHELD]]
+  withheld = asking_plainly.answers_withheld(reader_for(model, faults), examples)
+  answers = [*answers, *withheld]
   if len(answers) < ENOUGH:
     raise InputError(f"{file}: {len(answers)} answers; expected {ENOUGH} or more, to tell from")
   found, sure = measured(answers)
@@ -88,8 +83,7 @@ def run(
   if withheld:
     mean = sum(found.score(x.score) for x in withheld) / len(withheld)
     print(
-      f"names whose entity is taken out: {len(withheld)} get another, of a mean score {mean:.3f};"
-      f" one in {WITHHELD} of them is fitted to"
+      f"names whose entity is taken out: {len(withheld)} of the answers, of a mean score {mean:.3f}"
     )
   print(summary_line({**figures, "config": str(place)}))
 

@@ -1,4 +1,4 @@
-"""`luke-jax data check`, `data build` and `data units`."""
+"""`luke-jax data check` and `data build`."""
 
 import collections
 import contextlib
@@ -19,25 +19,19 @@ from tyro.conf import OmitArgPrefixes, Positional, arg
 from luke_jax.cli.task_inputs import FileOptions, report_faults, with_attributes
 from luke_jax.convert.sources import read_backbone
 from luke_jax.errors import InputError
-from luke_jax.files import Path, is_there, whole
+from luke_jax.files import Path, is_there
 from luke_jax.runs.models import model_directory
 from luke_jax.runs.outline import FEW
 from luke_jax.show.marked import marked_line, pieces_of
-from luke_jax.systems.ernie_baidu.pairs import LEVELS, Segmenter, unit_instances
-from luke_jax.systems.ernie_baidu.units import write_units
-from luke_jax.tasks.classification.task import TextClassification
 from luke_jax.tasks.contract import TextTask
 from luke_jax.tasks.datasets import is_split, library
 from luke_jax.tasks.files import Faults, asked_in, labels_in
-from luke_jax.tasks.known import TaskName, task_class, task_files
+from luke_jax.tasks.known import TaskName, task_class
 from luke_jax.tasks.ner.documents import NamesExample, to_words
-from luke_jax.tasks.ner.features import marks, missed_entities
-from luke_jax.tasks.ner.tags import Labelled
-from luke_jax.tasks.ner.task import NamedEntities
+from luke_jax.tasks.predictions import Labelled
 from luke_jax.tasks.running import processor_for, read_examples
-from luke_jax.text import Processor, Row, Tokenizer, load_tokenizer
-from luke_jax.text.unknown import CountingTokenizer, counted
-from luke_jax.text.word_piece import WordPieceTokenizer
+from luke_jax.text import Processor, Row, Tokenizer
+from luke_jax.text.unknown import counted
 
 
 def data_check(
@@ -99,9 +93,9 @@ def _check(
     faults.found.append(InputError(f"{file}: no examples; expected one at least"))
   for line in (*faults.found, *(note.message for note in notes), *lines):
     print(line)
-  as_json = [task_files(settings.name).to_json(x) for x in examples]
+  as_json = [dict(settings.to_json(x)) for x in examples]
   summary = _summary(file, as_json, len(faults.found))
-  print("; ".join([summary, *_attributes(settings, examples)]))
+  print("; ".join([summary, *settings.summary(examples)]))
   return as_json, len(faults.found)
 
 
@@ -139,13 +133,6 @@ def _doubtful(examples: list[dict[str, object]], labels: collections.Counter[str
     yield f"unbalanced: {max(labels, key=labels.__getitem__)} is most of them"
 
 
-def _attributes(settings: object, examples: Sequence[Any]) -> Iterator[str]:
-  """Yields how many values each attribute has."""
-  if isinstance(settings, TextClassification):
-    for number, name in enumerate(settings.attributes.names):
-      yield f"{name}: {len({x.attributes[number] for x in examples})} values"
-
-
 UNBALANCED = 0.9  # share of all labels that one has
 SHOWN, MISSED = 2, 3  # examples, and entities that cannot be found
 LONGEST = 40  # characters of such an entity
@@ -163,18 +150,17 @@ def look(
 
   What cannot be read or learnt is added to the faults.
   """
-  is_ner = settings.name == "ner"
+  of_names = [x for x in examples if isinstance(x, NamesExample)]
   if reading is None:
-    return [*_findable(settings, file, examples, faults), *_words(examples)] if is_ner else []
+    return [*_findable(settings, file, of_names, faults), *_words(of_names)]
   settings = dataclasses.replace(settings, labels=settings.found_labels(examples))
   counts, counting = counted(reading)
   with warnings.catch_warnings():
-    if is_ner:
-      # It reports the number of missed entities, as the lines below do.
+    if of_names:  # the number of missed entities is warned of, as the lines below say
       warnings.simplefilter("ignore")
     rows = settings.features(counts, examples, faults)
   counting.warn(file)
-  findable = _findable(settings, file, examples, faults, rows) if is_ner else ()
+  findable = _findable(settings, file, of_names, faults, rows)
   return [*findable, *_pieces(reading.tokenizer, settings, examples, rows)]
 
 
@@ -186,7 +172,6 @@ def _findable(
   rows: Sequence[Row] | None = None,
 ) -> Iterator[str]:
   """Yields the first entities of documents that cannot be found, and how many can."""
-  assert isinstance(settings, NamedEntities)
   total = sum(len(example.spans or ()) for example in examples)
   if not total:
     return
@@ -196,7 +181,7 @@ def _findable(
   lost = [
     one
     for number, example in enumerate(examples)
-    for one in missed_entities(example, settings.span_words, rows and by_example[number])
+    for one in settings.missed(example, rows and by_example[number])
   ]
   for one in lost[:MISSED]:
     yield f"{one.place}: {one.text[:LONGEST]!r} cannot be found: {one.why}"
@@ -233,19 +218,13 @@ def _pieces(
   tokenizer: Tokenizer, settings: TextTask, examples: Sequence[Any], rows: Sequence[Row]
 ) -> Iterator[str]:
   """Yields rows with entities, by word pieces."""
-
-  def spans(row: Row) -> list[Labelled]:
-    if settings.name == "ner":
-      return list(marks(row, settings.labels))
-    return [Labelled(start, end, "") for start, end in row.entity_tokens.tolist()]
-
   firsts: dict[int, Row] = {}
   for row in rows:
-    if row.example not in firsts or not spans(firsts[row.example]):
+    if row.example not in firsts or not settings.marks(firsts[row.example]):
       firsts[row.example] = row
-  for row in _first(firsts.values(), spans):
+  for row in _first(firsts.values(), settings.marks):
     pieces = pieces_of(tokenizer, row.input_ids.tolist())
-    yield f"example {examples[row.example].id}: {marked_line(pieces, spans(row))}"
+    yield f"example {examples[row.example].id}: {marked_line(pieces, settings.marks(row))}"
 
 
 BUILDERS = Path("data")
@@ -309,44 +288,3 @@ def _download(builder: Any, files: Path) -> None:
   with tempfile.TemporaryDirectory() as downloads, contextlib.redirect_stdout(io.StringIO()):
     config = tfds.download.DownloadConfig(manual_dir=files)
     builder.download_and_prepare(download_dir=downloads, download_config=config)
-
-
-def data_units(
-  source: Annotated[Path, Positional, arg(metavar="BUILD|FILE")],
-  /,
-  *,
-  tokenizer: Path,
-  output: Path,
-  segment: Segmenter = "spaces",
-  words: int = 512,
-  seed: int = 0,
-) -> None:
-  """Makes instances with units of words, to pretrain an ERNIE of Baidu.
-
-  The source is the folder of luke-jax wiki build, whose links are the entities; a text with a
-  sentence on each line and an empty line between documents; or dialogues as JSON lines (.jsonl).
-  Phrases are what stands between spaces, or Chinese words by jieba.
-
-      luke-jax data units wiki/zh --tokenizer ernie-1.0 --segment jieba --output wiki.gz
-
-  Args:
-    source: Folder of a build, a text, or dialogues.
-    tokenizer: Directory with the tokenizer of the model.
-    output: File to write, gzipped if its name ends in .gz.
-    segment: spaces, or jieba, of the extra zh.
-    words: Largest number of word pieces of an instance, special ones included.
-    seed: Seed of what is drawn.
-  """
-  if words < 8:
-    raise InputError(f"--words: {words}; expected 8 or more")
-  loaded = load_tokenizer(tokenizer, markers=False)
-  if not isinstance(loaded, WordPieceTokenizer):
-    raise InputError(f"{tokenizer}: pieces with spaces in them; expected a vocab.txt, as BERT has")
-  read: Any = CountingTokenizer(loaded)
-  instances = unit_instances(source, read, segment, words=words, seed=seed)
-  with whole(output) as part:
-    count = write_units(part, instances)
-    if not count:
-      raise InputError(f"{source}: no instances; expected documents of two sentences or more")
-  read.warn(str(source))
-  print(json.dumps({"file": str(output), "instances": count, "levels": list(LEVELS)}))

@@ -12,6 +12,7 @@ from luke_jax.cli.printing import counted
 from luke_jax.cli.task_inputs import (
   FileOptions,
   ModelOptions,
+  field_names,
   report_faults,
   warn_of_scores,
   with_attributes,
@@ -27,11 +28,9 @@ from luke_jax.tasks.evaluation import Evaluation
 from luke_jax.tasks.files import Faults
 from luke_jax.tasks.known import TaskName, task_class, task_scores
 from luke_jax.tasks.label_checks import checked_to_score, counted_as_missed
-from luke_jax.tasks.linking.task import EntityLinking
+from luke_jax.tasks.ner.documents import NamesExample
 from luke_jax.tasks.ner.score import other_labels, without_labels
-from luke_jax.tasks.ner.task import NamedEntities
 from luke_jax.tasks.running import read_examples
-from luke_jax.tasks.tagging.task import Tagging
 from luke_jax.terminal import Console
 from luke_jax.training.metrics import summary_line
 
@@ -193,9 +192,10 @@ def _finding(settings: TextTask, find_names: bool) -> TextTask:
   """Returns the task, which finds the names that it links if it is told to."""
   if not find_names:
     return settings
-  if not isinstance(settings, EntityLinking):
+  if "find" not in field_names(settings):
     raise InputError(f"--find-names: {settings.name} is given no names; expected it for linking")
-  return dataclasses.replace(settings, find=True)
+  finding: Any = settings
+  return dataclasses.replace(finding, find=True)
 
 
 def _write(path: Path, text: str) -> None:
@@ -207,7 +207,7 @@ def _with_labels_of(
   examples: Sequence[Any], predicted: list[Any], settings: TextTask, only: bool
 ) -> list[Any]:
   """Returns names without labels that the file never has, or says how many such there are."""
-  if not isinstance(settings, NamedEntities | Tagging):
+  if not all(isinstance(example, NamesExample) for example in examples) or settings.reads_labels:
     if only:
       raise InputError(
         f"--only-labels-of-gold: of ner and tagging; expected none for {settings.name}"

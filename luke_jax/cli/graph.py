@@ -1,4 +1,4 @@
-"""`luke-jax graph train`, `evaluate` and `neighbours`."""
+"""`luke-jax graph train` and `evaluate`."""
 
 import json
 from typing import Annotated, Literal
@@ -8,7 +8,7 @@ from tyro.conf import Positional, UseAppendAction, arg
 
 from luke_jax.errors import InputError
 from luke_jax.files import Path
-from luke_jax.graph.vectors import folder_norm, nearest, open_vectors
+from luke_jax.graph.vectors import folder_norm
 from luke_jax.terminal import Console
 
 
@@ -34,10 +34,10 @@ def graph_train(
     set: A field by its dotted name and its value, such as model.hidden_size=64.
     text: Write the vectors as lines of numbers too, entity2vec.vec and relation2vec.vec.
   """
-  # Imported here, since the other commands need no training, and `neighbours` no JAX.
+  # Imported here, since `evaluate` needs no training.
   from luke_jax.runs import training
-  from luke_jax.runs.graphs import graph_experiment, write_run_vectors
   from luke_jax.runs.recipes import read_experiment
+  from luke_jax.systems.transe.graphs import graph_experiment, write_run_vectors
   from luke_jax.training.experiment import describe, is_experiment_file
   from luke_jax.training.metrics import summary_line
   from luke_jax.training.overrides import override
@@ -77,8 +77,8 @@ def graph_evaluate(
     split: Triples that are ranked.
     raw: Keep other true answers in the ranks.
   """
-  from luke_jax.graph.ranking import HITS, SIDES
-  from luke_jax.runs.graphs import evaluate
+  from luke_jax.systems.transe.graphs import evaluate
+  from luke_jax.systems.transe.ranking import HITS, SIDES
 
   chosen = norm or folder_norm(vectors)
   if chosen is None:
@@ -92,37 +92,3 @@ def graph_evaluate(
   if "classification" in scores:
     print(f"true or false, accuracy: {scores['classification']:.4f}")
   print(json.dumps({name: round(x, 6) for name, x in scores.items()}))
-
-
-def graph_neighbours(
-  vectors: Annotated[Path, Positional, arg(metavar="VECTORS")],
-  name: Annotated[str, Positional, arg(metavar="NAME")],
-  /,
-  *,
-  relation: str | None = None,
-  count: int = 10,
-  norm: Literal[1, 2] | None = None,
-) -> None:
-  """Prints the entities nearest to one, or those that a relation leads to from it.
-
-      luke-jax graph neighbours runs/codex-s/vectors Q42 --relation P31
-
-  Args:
-    vectors: Folder of the vectors.
-    name: An entity, such as Q42.
-    relation: Entities are listed that make the triple name, relation, entity most likely true.
-    count: Number of entities.
-    norm: Norm of the distance; by default the one the vectors were trained with, or 1.
-  """
-  if count < 1:
-    raise InputError(f"--count: {count}; expected 1 or more")
-  entities = open_vectors(vectors)
-  query = entities.rows([name])[0]
-  if relation is not None:
-    query = query + open_vectors(vectors, "relation").rows([relation])[0]
-  rows, distances = nearest(entities.table, query, count + 1, norm or folder_norm(vectors) or 1)
-  table = Table("entity", "distance")
-  others = ((entities.ids[row], x) for row, x in zip(rows, distances, strict=True))
-  for entity, distance in [pair for pair in others if pair[0] != name][:count]:
-    table.add_row(entity, f"{distance:.4f}")
-  Console().print(table)

@@ -23,7 +23,7 @@ from luke_jax.doctor.inventory import version, wrong_tokenizers
 from luke_jax.errors import InputError
 from luke_jax.files import Path, check_place, sizes, write_json
 from luke_jax.files.copies import local
-from luke_jax.results.parity import Difference, Parity, compare
+from luke_jax.parity import Difference, Parity, compare
 from luke_jax.runs.models import export
 from luke_jax.terminal import Console
 from luke_jax.text import load_entity_vocab

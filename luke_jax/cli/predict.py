@@ -16,22 +16,15 @@ from luke_jax.files import Path, check_place, is_file_in, is_there, whole
 from luke_jax.inference.predicting import Abstaining, for_predictions, predictions
 from luke_jax.show.picture import STYLE
 from luke_jax.show.predictions import pictured, shown
-from luke_jax.tasks.contract import Example, Prediction, TextTask
+from luke_jax.tasks.contract import SENTENCE, Example, Prediction, TextTask
 from luke_jax.tasks.datasets import is_split
 from luke_jax.tasks.files import Faults, json_object, lines, lines_of, parse_lines
 from luke_jax.tasks.ner.files import to_columns
+from luke_jax.tasks.predictions import Span
 from luke_jax.tasks.running import read_examples
 from luke_jax.terminal import Console
 from luke_jax.web_page import FOOT, head
 
-# Fields that a task reads beside a text.
-MORE = {
-  "typing": '"span": [0, 3]',
-  "relations": '"head": [0, 3], "tail": [13, 17]',
-  "cloze": '"query": "… @placeholder …", "entities": [[0, 3], [13, 17]]',
-  "qa": '"question": "…"',
-}
-IN_COLUMNS = ("ner", "tagging", "labels")
 LONG = 50_000  # characters of a text, whose reading takes seconds
 LINES, COLUMNS, PAGE, STANDARD_INPUT = (".jsonl", ".txt"), ".conll", ".html", "-"
 
@@ -69,8 +62,10 @@ def run(
     skip_bad: Leaves out examples that are faulty, and counts them.
     threshold: Least score of an answer, as luke-jax evaluate --precision tells it; others are none.
   """
-  write = _writer(output, task)
+  if output:
+    check_place(output)
   model, settings = reading.read(task, directory)
+  write = _writer(output, settings)
   abstaining = Abstaining(form.of(for_predictions(model, settings)), threshold)
   settings = abstaining.task
   if threshold is not None:
@@ -148,8 +143,8 @@ def _parsed(
   def read(line: str, place: str) -> Mapping[str, Any]:
     if line.lstrip().startswith("{"):
       return json_object(line, place)
-    if settings.name in MORE:
-      example = f'{{"text": "…", {MORE[settings.name]}}}'
+    if settings.fields:
+      example = json.dumps({"text": SENTENCE, **settings.fields})
       raise InputError(f"{place}: a text alone; expected an object of JSON, such as {example}")
     return {"text": line}
 
@@ -169,14 +164,12 @@ def _write(
   return number
 
 
-def _writer(output: Path | None, task: str) -> Callable[..., int]:
+def _writer(output: Path | None, task: TextTask) -> Callable[..., int]:
   """Returns the function that writes a file of predictions, by the end of its name."""
   if output is None:
     return _write
-  check_place(output)
-  if output.suffix == COLUMNS and task not in IN_COLUMNS:
-    tasks = " and ".join(IN_COLUMNS)
-    raise InputError(f"--output: {output}; expected another name: only {tasks} have columns")
+  if output.suffix == COLUMNS and task.answer is not Span:
+    raise InputError(f"--output: {output}; expected another name: only names have columns")
   return {COLUMNS: _write_columns, PAGE: _write_page}.get(output.suffix, _write)
 
 

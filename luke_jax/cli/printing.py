@@ -1,18 +1,11 @@
-"""Lines that commands print: progress on stderr, texts of users, and figures of what was timed."""
+"""Lines that commands print: progress on stderr."""
 
-import dataclasses
-import json
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TypeVar
 
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-from rich.table import Table
 
-from luke_jax.files import Path, write_json
 from luke_jax.terminal import Console
-
-if TYPE_CHECKING:
-  from luke_jax.training.loop import Summary
 
 Item = TypeVar("Item")
 
@@ -35,21 +28,3 @@ def counted(items: Iterable[Item], total: int | None) -> Iterator[Item]:
     for item in items:
       progress.advance(bar)
       yield item
-
-
-def print_figures(
-  result: Any,
-  summary: "Summary",
-  tables: Iterable[Table],
-  about: str,
-  *,
-  output: Path | None,
-) -> None:
-  """Prints tables of figures, a line about the machine, and a summary; writes them to a file."""
-  console = Console()
-  for table in tables:
-    console.print(table)
-  console.print(about, soft_wrap=True)
-  if output:
-    write_json(output, {**dataclasses.asdict(result), **summary})
-  print(json.dumps(summary))

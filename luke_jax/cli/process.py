@@ -19,13 +19,6 @@ from luke_jax.terminal import Stream, visible
 BEGUN = time.perf_counter_ns()  # of the command
 
 COMPUTING = {
-  "bench encoder",
-  "bench engine",
-  "bench graph",
-  "bench ner",
-  "bench step",
-  "bench tener",
-  "bench train",
   "evaluate",
   "experiment run",
   "graph train",
@@ -41,17 +34,21 @@ HANDLED = (signal.SIGINT, signal.SIGTERM)
 MODE = Path("/sys/kernel/mm/transparent_hugepage/enabled")
 
 
-def ask_for_huge_pages(arguments: Sequence[str]) -> None:
-  """Starts a command that computes again with huge pages, where Linux gives them to who asks.
+def computes(arguments: Sequence[str]) -> bool:
+  """Returns whether arguments are those of a command that computes for long."""
+  return any(list(arguments[: name.count(" ") + 1]) == name.split() for name in COMPUTING)
+
+
+def ask_for_huge_pages() -> None:
+  """Starts this process again with huge pages, where Linux gives them to who asks.
 
   XLA allocates its arrays anew in every step, and each of their small pages is a page fault: in a
   training step of luke-base on two cores, a quarter of the time.
   """
-  computes = any(list(arguments[: name.count(" ") + 1]) == name.split() for name in COMPUTING)
-  if not computes or ASKED in os.environ or not waits_to_be_asked():
+  if ASKED in os.environ or not waits_to_be_asked():
     return
   os.environ[ASKED] = HUGE_PAGES
-  # What comes while Python starts again waits for the handlers of `luke_jax.__main__`.
+  # What comes while Python starts again waits until the program takes it.
   signal.pthread_sigmask(signal.SIG_BLOCK, HANDLED)
   with contextlib.suppress(OSError):  # it can do without
     os.execv(sys.executable, [sys.executable, *sys.orig_argv[1:]])

@@ -11,13 +11,12 @@ from luke_jax.files import Path
 from luke_jax.inference.predicting import asked
 from luke_jax.inference.settings import own_head, scores_fitted, task_of
 from luke_jax.runs.models import backbone_of, model_directory
-from luke_jax.tasks.classification.task import TextClassification
 from luke_jax.tasks.contract import TextTask
 from luke_jax.tasks.files import Faults
 from luke_jax.tasks.known import CLASSES, task_class
 from luke_jax.tasks.labels.wordings import labels_in
 from luke_jax.tasks.running import check_inputs
-from luke_jax.training.experiment import is_experiment_file, load_experiment
+from luke_jax.training.experiment import is_experiment_file, own_classes
 
 _LISTS = ("columns", "tag_names")
 
@@ -47,8 +46,7 @@ class FileOptions:
     options = {name: value for name, value in vars(self).items() if value}
     if not options:
       return task
-    fields = {field.name for field in dataclasses.fields(task)}
-    if lacking := [name for name in options if name not in fields]:
+    if lacking := [name for name in options if name not in field_names(task)]:
       option = f"--{lacking[0].replace('_', '-')}"
       others = ", ".join(x for x in CLASSES if hasattr(task_class(x), lacking[0]))
       raise InputError(f"{option}: {task.name} has no such files; expected it for {others}")
@@ -70,12 +68,18 @@ def with_attributes(task: TextTask, names: str) -> TextTask:
   """Returns the task with the names of attributes, if any are given."""
   if not names:
     return task
-  if not isinstance(task, TextClassification):
+  if "attributes" not in field_names(task):
     raise InputError(f"--attributes: {task.name} reads none; expected it for classification")
+  settings: Any = task
   with at("--attributes"):
     attribute_names = tuple(name.strip() for name in names.split(","))
-    attributes = dataclasses.replace(task.attributes, names=attribute_names)
-    return dataclasses.replace(task, attributes=attributes)
+    attributes = dataclasses.replace(settings.attributes, names=attribute_names)
+    return dataclasses.replace(settings, attributes=attributes)
+
+
+def field_names(task: TextTask | type[TextTask]) -> set[str]:
+  """Returns the names of a task's settings."""
+  return {field.name for field in dataclasses.fields(task)}
 
 
 MOST_REPORTED = 10
@@ -104,30 +108,23 @@ class ModelOptions:
 
     The task is one of luke_jax by its name, or that of an experiment file.
     """
-    if self.mentions and task != "qa":
-      raise InputError(f"--mentions: {self.mentions}; expected none, for only qa links entities")
-    experiment = load_experiment(Path(task)) if is_experiment_file(task) else None
-    kind = task_class(task) if experiment is None else type(experiment.task)
-    if not issubclass(kind, TextTask):
-      raise InputError(
-        f"{task}: {kind.__name__} is no task on texts; expected one that is fine-tuned"
-      )
+    own = Path(task) if is_experiment_file(task) else None
+    kind, system = (task_class(task), None) if own is None else own_classes(own, TextTask)
     backbone = self.backbone or backbone_of(directory)
     directory = model_directory(directory)
-    if experiment is None:
+    if own is None:
       model = read(directory, backbone=backbone)
     else:
-      system = type(experiment.model)
       model = read(directory, backbone=backbone, system=system, head=own_head(kind))
     with at(directory):
-      if self.vectors and not kind.reads_vectors:
-        raise InputError(f"--vectors: {self.vectors}; expected none, for {task} links no entities")
-      if self.knowledge and task != "linking":
-        raise InputError(
-          f"--knowledge: {self.knowledge}; expected none, for {task} links no entities"
-        )
       folders = {"mentions": self.mentions, "vectors": self.vectors, "knowledge": self.knowledge}
-      named = task if experiment is None else kind
+      for name, folder in folders.items():
+        if folder and name not in field_names(kind):
+          able = ", ".join(x for x in CLASSES if name in field_names(task_class(x)))
+          raise InputError(
+            f"--{name}: {folder}; expected none, for only {able} reads such a folder"
+          )
+      named = task if own is None else kind
       changes: dict[str, Any] = {name: str(x) for name, x in folders.items() if x}
       if self.labels:
         found = labels_in(self.labels)

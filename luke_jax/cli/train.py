@@ -19,8 +19,9 @@ from luke_jax.errors import InputError
 from luke_jax.files import Path, in_bucket, whole
 from luke_jax.runs import training
 from luke_jax.runs.outline import outline
-from luke_jax.runs.recipes import HELD_OUT, plain_experiment, read_experiment, task_experiment
+from luke_jax.runs.recipes import Chosen, chosen_experiment, plain_experiment, read_experiment
 from luke_jax.runs.report import REPORT, write_report
+from luke_jax.runs.rules import HELD_OUT
 from luke_jax.runs.training import (
   CURVE,
   LEAST,
@@ -30,7 +31,7 @@ from luke_jax.runs.training import (
   verdict,
 )
 from luke_jax.tasks.contract import TextTask
-from luke_jax.tasks.known import CLASSES
+from luke_jax.tasks.known import CLASSES, is_name
 from luke_jax.terminal import Console
 from luke_jax.training import processes
 from luke_jax.training.directory import CONFIG, PIPED
@@ -40,6 +41,7 @@ from luke_jax.training.experiment import (
   file_and_row,
   is_experiment_file,
   load_experiment,
+  own_classes,
 )
 from luke_jax.training.loop import Summary
 from luke_jax.training.metrics import summary_line
@@ -79,6 +81,7 @@ def train(
   set: UseAppendAction[tuple[str, ...]] = (),
   profile: int = 0,
   verbose: bool = False,
+  why: bool = False,
   form: OmitArgPrefixes[FileOptions],
   cluster: OmitArgPrefixes[Cluster],
 ) -> int:
@@ -95,7 +98,8 @@ def train(
       luke-jax train ner --train a.conll --model english --output runs/ner --minutes 5
 
   Args:
-    experiment: Experiment file, FILE.py, or a row of one, FILE.py:ROW, or a task.
+    experiment: Experiment file, FILE.py, or a row of one, FILE.py:ROW, or a task: one of these, or
+      a file with a class of your own.
     output: Folder for checkpoints, metrics and the config; on every host the same, also gs://….
     train: Files of examples to train a task on; - for what is piped in, which OUTPUT keeps.
     dev: File of examples that a task is scored on; without it a tenth of the others, unless few.
@@ -107,20 +111,23 @@ def train(
     set: A field of luke-jax settings by its dotted name and its value, as often as needed.
     profile: Number of steps to write a trace of, into OUTPUT/profile.
     verbose: Prints every setting of a task's training.
+    why: Prints which rule set what, and its reason.
   """
   _check(output, profile, folds, curve)
   with watching(outcome) as watch:
     processes.join(*dataclasses.astuple(cluster), before=watch.with_others)
     share = HELD_OUT if curve and dev is None else folds and 1 / max(folds, 2)
     set = (*_changes(adapter, minutes, share), *form.changes(str(experiment)), *set)
-    if str(experiment) in CLASSES:
-      resolved = _task(experiment, (_examples(train, output), dev), model, set)
+    _check_file(experiment)
+    if is_name(str(experiment)) or train or model:
+      chosen = _task(experiment, (_examples(train, output), dev), model, set)
+    elif dev or why:
+      raise InputError("--dev and --why: expected them with --train and --model, of a task")
     else:
-      _check_file(experiment, *train, dev, model)
-      resolved = read_experiment(experiment, set)
+      chosen = Chosen(read_experiment(experiment, set), [])
     if jax.process_index() == 0:
-      every_setting = verbose or str(experiment) not in CLASSES
-      print((describe if every_setting else outline)(resolved), flush=True)
+      _print_begin(chosen, verbose=verbose, why=why)
+    resolved = chosen.experiment
     summary = _trained(resolved, output, folds, curve=curve, profile=profile)
     _print_end(summary, output, resolved)
     return STATUS.get(summary["status"], 0)
@@ -185,15 +192,29 @@ def _check(output: Path, profile: int, folds: int | None, curve: bool) -> None:
     raise InputError(f"--output: {output}; expected a folder, or gs://BUCKET/FOLDER")
 
 
+def _print_begin(chosen: Chosen, *, verbose: bool, why: bool) -> None:
+  """Prints what will be trained, and which rule set what, with its reason."""
+  every_setting = verbose or not chosen.reasons
+  print((describe if every_setting else outline)(chosen.experiment), flush=True)
+  settings = {f"{x.name}={x.value}": x.why for x in chosen.reasons if why}
+  for setting, reason in settings.items():
+    print(f"{setting:{max(map(len, settings))}}  {reason}", flush=True)
+
+
 def _task(
-  name: Path, files: tuple[str, Path | None], model: Path | None, set: Sequence[str]
-) -> Experiment:
-  """Returns a task's training on files, with changes."""
+  experiment: Path,
+  files: tuple[str, Path | None],
+  model: Path | None,
+  set: Sequence[str],
+) -> Chosen:
+  """Returns a task's training on files, with changes, and the reasons for its settings."""
   if model is None:
     raise InputError("--model: missing; expected it, to fine-tune a model for a task")
   if sys.stderr.isatty():
     print(f"reading {files[0]}", file=sys.stderr, flush=True)
-  return task_experiment(str(name), files, model, set)
+  kind = str(experiment)
+  chosen = kind if is_name(kind) else own_classes(experiment, TextTask)[0]
+  return chosen_experiment(chosen, files, model, set)
 
 
 def _examples(files: Sequence[Path], output: Path) -> str:
@@ -236,15 +257,12 @@ def _kind(text: str) -> str:
   return ".tsv" if "\t" in text.partition("\n")[0] else ".csv"
 
 
-def _check_file(experiment: Path, *of_task: Path | None) -> None:
-  """Raises InputError for neither a task nor a file, and for a task's options with a file."""
-  if not file_and_row(experiment)[0].exists():
+def _check_file(experiment: Path) -> None:
+  """Raises InputError for neither a task nor a file."""
+  if not is_name(str(experiment)) and not file_and_row(experiment)[0].exists():
     near = difflib.get_close_matches(str(experiment), CLASSES, n=1)
     expected = ", perhaps ".join([f"an experiment file or one of {', '.join(CLASSES)}", *near])
     raise InputError(f"{experiment}: no such file; expected {expected}")
-  if any(of_task):
-    names = ", ".join(CLASSES)
-    raise InputError(f"{experiment}: no task, so no --train, --dev or --model; expected {names}")
 
 
 def list_settings(task: Annotated[str, Positional, arg(metavar="TASK|EXPERIMENT")], /) -> None:
@@ -259,7 +277,7 @@ def list_settings(task: Annotated[str, Positional, arg(metavar="TASK|EXPERIMENT"
     task: typing, relations, ner, cloze, qa, classification, tagging, linking or labels, or an
       experiment file.
   """
-  if task in CLASSES:
+  if is_name(task):
     experiment = plain_experiment(task)
   elif is_experiment_file(task):
     experiment = load_experiment(Path(task))

@@ -13,17 +13,16 @@ from luke_jax.cli.printing import counted
 from luke_jax.cli.task_inputs import report_faults
 from luke_jax.convert.parts import ModelParts
 from luke_jax.convert.reading import read
-from luke_jax.errors import InputError
+from luke_jax.errors import InputError, at
 from luke_jax.files import Path, check_place, whole
-from luke_jax.inference.settings import task_of
+from luke_jax.inference.settings import check_answer, task_of
 from luke_jax.inference.triples import Extractor, Name, Triple, merged
 from luke_jax.runs.models import backbone_of, model_directory
 from luke_jax.tasks.files import Faults
-from luke_jax.tasks.labels.task import LabelledNames
 from luke_jax.tasks.labels.wordings import labels_in
+from luke_jax.tasks.predictions import Link, Relation, Span
 
 CHUNK = 64  # texts that are read together
-FINDERS = ("ner", "tagging", "labels")  # tasks that find names
 
 
 def run(
@@ -78,13 +77,13 @@ def _extractor(
   names: Path, relations: Path, linker: Path | None, labels: str, threshold: float
 ) -> Extractor:
   """Reads the models, each of which has to be of its task."""
-  finder = _read(names, FINDERS, "--names")
-  of_relations = _read(relations, ("relations",), "--relations")
-  linking = None if linker is None else _read(linker, ("linking",), "--linker")
+  finder = _read(names, Span, "--names")
+  of_relations = _read(relations, Relation, "--relations")
+  linking = None if linker is None else _read(linker, Link, "--linker")
   asked = labels_in(labels) if labels else None
-  task = task_of(finder)
-  if asked is None and isinstance(task, LabelledNames) and not task.kinds:
-    raise InputError(f"--labels: none; expected those that {names} looks for")
+  if asked is None:
+    with at(f"--names {names}"):
+      task_of(finder).asked_of(None)
   return Extractor(finder, of_relations, linking, asked, threshold, progress=_shown)
 
 
@@ -95,10 +94,10 @@ def _shown(groups: Sequence[slice]) -> Iterator[slice]:
   yield from counted(groups, len(groups))
 
 
-def _read(directory: Path, tasks: Sequence[str], option: str) -> ModelParts:
+def _read(directory: Path, answer: type, option: str) -> ModelParts:
   model = read(model_directory(directory), backbone=backbone_of(directory))
-  if (task := task_of(model).name) not in tasks:
-    raise InputError(f"{option}: {directory}: of {task}; expected a model of {' or '.join(tasks)}")
+  with at(f"{option}: {directory}"):
+    check_answer(model, answer)
   return model
 
 

@@ -6,6 +6,8 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+import yaml
+
 from luke_jax.convert.parts import ModelParts
 from luke_jax.errors import InputError
 from luke_jax.files import Path, check_regular, whole
@@ -80,8 +82,6 @@ model = luke_jax.load("DIRECTORY", backbone="BACKBONE"{own})
 ```"""
 _WHOLE = "In PyTorch: a whole model, which `luke-jax convert DIRECTORY WHOLE` writes."
 _NO_WHOLE = "Not in PyTorch: it reads labels with its backbone, and is an adapter alone."
-# Letters that YAML reads as ends of lines or refuses, and JSON does not escape.
-_NOT_IN_YAML = "[\x7f-\x9f\u2028\u2029\ud800-\udfff\ufeff\ufffe\uffff]"
 POOLING = Path("1_Pooling") / "config.json"  # of sentence-transformers
 LIBRARY = "sentence-transformers"
 
@@ -317,37 +317,28 @@ def card_head(model: ModelParts, record: Record, base: Record, *, adapter: bool 
   task = model.network.head.hub_task if model.network.head else ""
   tags = [model.config.name, "luke_jax", *([task] if task else [])]
   library = "luke_jax" if adapter or _lacking(model) else "transformers"
-  lines = [f"library_name: {library}", *([f"pipeline_tag: {task}"] if task else [])]
-  lines += ["tags:", *(f"- {tag}" for tag in tags)]
-  lines += ["language:", *(f"- {_yaml(x)}" for x in codes)] if codes else []
-  lines += [f"license: {_yaml(base.get('license', 'unknown'))}"]
+  metadata = {
+    "library_name": library,
+    "pipeline_tag": task,
+    "tags": tags,
+    "language": codes,
+    "license": base.get("license", "unknown"),
+  }
   scores = record.get("scores") or {}
   if scores and task:
-    names = dict.fromkeys(name for figures in scores.values() for name in figures)
-    lines += ["metrics:", *(f"- {_yaml(name)}" for name in names)]
-    lines += ["model-index:", f"- name: {model.architecture}", "  results:"]
-    lines += [line for split in scores for line in _result(task, split, record)]
-  return "\n".join(["---", *lines, "---"])
+    metadata["metrics"] = list(dict.fromkeys(name for x in scores.values() for name in x))
+    results = [_result(task, split, record) for split in scores]
+    metadata["model-index"] = [{"name": model.architecture, "results": results}]
+  given = {name: value for name, value in metadata.items() if value}
+  return f"---\n{yaml.safe_dump(given, sort_keys=False)}---"
 
 
-def _result(task: str, split: str, record: Record) -> Iterable[str]:
+def _result(task: str, split: str, record: Record) -> dict[str, object]:
   files = {x["split"]: x["file"] for x in record.get("data", ())}
   name = files.get(split) or split
-  yield f"  - task:\n      type: {task}"
-  yield f"    dataset:\n      name: {_yaml(name)}\n      type: {_yaml(name)}\n      split: {split}"
-  yield "    metrics:"
-  for metric, value in record["scores"][split].items():
-    yield f"    - type: {_yaml(metric)}\n      value: {_yaml(value)}"
-
-
-def _yaml(value: object) -> str:
-  """Returns a JSON value as YAML; a plain word needs no quotes."""
-  plain = isinstance(value, str) and re.fullmatch(r"[a-z][a-z0-9_.-]*", value)
-  words = ("true", "false", "null", "yes", "no", "on", "off", "y", "n")
-  if plain and value not in words:
-    return value
-  quoted = json.dumps(value, ensure_ascii=False)
-  return re.sub(_NOT_IN_YAML, lambda match: f"\\u{ord(match[0]):04x}", quoted)
+  metrics = [{"type": metric, "value": value} for metric, value in record["scores"][split].items()]
+  dataset = {"name": name, "type": name, "split": split}
+  return {"task": {"type": task}, "dataset": dataset, "metrics": metrics}
 
 
 def pools_means(directory: Path) -> bool:

@@ -101,7 +101,7 @@ PURPOSES = {
   "gcs": "buckets of Google Cloud",
   "hub": "models to Hugging Face's hub and from it",
   "zstd": "dumps as .xml.zst",
-  "zh": "Chinese words by jieba, for luke-jax data units",
+  "zh": "Chinese words by jieba, for python -m data.ernie_baidu.units",
   "parity": "comparing with PyTorch and transformers",
   "browser": "tests of web pages",
   "notebooks": "the notebooks of colab/",

@@ -13,7 +13,7 @@ from typing import Any
 
 TOPOLOGY = "v5e:2x2"
 # Modules whose name is not that of their package.
-MODULES = {"absl-py": "absl", "orbax-checkpoint": "orbax.checkpoint"}
+MODULES = {"absl-py": "absl", "orbax-checkpoint": "orbax.checkpoint", "pyyaml": "yaml"}
 
 
 def packages(names: Sequence[str]) -> dict[str, str]:

@@ -24,6 +24,7 @@ class ChainHead(LabelHead):
   legal: Legal | None = None
 
   kind: ClassVar[str] = "crf"
+  fits: ClassVar[str] = "words"
   suffix: ClassVar[str] = "ForTokenClassificationWithCrf"
   hub_task: ClassVar[str] = "token-classification"
 

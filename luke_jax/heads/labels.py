@@ -41,6 +41,7 @@ class EntityHead(LabelHead):
   """Labels of the first entity, as in entity typing."""
 
   kind: ClassVar[str] = "entity"
+  fits: ClassVar[str] = "rows"
   suffix: ClassVar[str] = "ForEntityClassification"
   hub_task: ClassVar[str] = "text-classification"
   entities: ClassVar[int] = 1
@@ -70,6 +71,7 @@ class PairHead(LabelHead):
   bias: bool = False
 
   kind: ClassVar[str] = "pair"
+  fits: ClassVar[str] = "rows"
   suffix: ClassVar[str] = "ForEntityPairClassification"
   hub_task: ClassVar[str] = "text-classification"
   entities: ClassVar[int] = 2
@@ -178,6 +180,7 @@ class TextHead(LabelHead):
   numbers: bool = False
 
   kind: ClassVar[str] = "text"
+  fits: ClassVar[str] = "rows"
   suffix: ClassVar[str] = "ForSequenceClassification"
   in_transformers: ClassVar[bool] = True
   hub_task: ClassVar[str] = "text-classification"
@@ -244,6 +247,7 @@ class TokenHead(LabelHead):
   """Labels of every word piece."""
 
   kind: ClassVar[str] = "token"
+  fits: ClassVar[str] = "words"
   suffix: ClassVar[str] = "ForTokenClassification"
   in_transformers: ClassVar[bool] = True
   hub_task: ClassVar[str] = "token-classification"

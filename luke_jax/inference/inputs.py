@@ -11,7 +11,6 @@ from luke_jax.convert.programs import DIMENSIONS
 from luke_jax.errors import InputError
 from luke_jax.inference.settings import task_of
 from luke_jax.tasks.contract import TextTask
-from luke_jax.tasks.linking.task import EntityLinking
 from luke_jax.text.rows import ENTITY_INPUTS, WORD_INPUTS, Sizes, padded_shapes
 
 
@@ -22,12 +21,12 @@ def symbolic_inputs(model: ModelParts) -> dict[str, jax.ShapeDtypeStruct]:
   """
   network, backbone = model.network, model.backbone
   task = _task(model)
-  linking = isinstance(task, EntityLinking)
+  fixed = task is not None and task.fixed_entities
   # A head may read the entities after the first: it has to be known that those are not < 0.
-  some = ["batch*entities >= batch"] if network.places and not linking else []
+  some = ["batch*entities >= batch"] if network.places and not fixed else []
   dimensions: Any = export.symbolic_shape(", ".join(DIMENSIONS), constraints=some)
   batch, words, entities, mention, choices, labels = dimensions
-  if task and linking:
+  if task and fixed:
     entities = task.sizes.entities
   names = (*WORD_INPUTS, *(ENTITY_INPUTS if backbone.entities else ()))
   if backbone.config.token_types:

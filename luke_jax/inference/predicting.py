@@ -13,13 +13,11 @@ from luke_jax.files import Path
 from luke_jax.inference.batches import outputs, shapes_of
 from luke_jax.inference.settings import Calibration, processor_of, task_of
 from luke_jax.inference.text_vectors import label_settings
-from luke_jax.tasks.contract import Example, Prediction, TextTask
+from luke_jax.tasks.contract import Example, Prediction, ReadExamples, TextTask
 from luke_jax.tasks.files import Faults
-from luke_jax.tasks.labels.task import LabelledNames
 from luke_jax.tasks.predictions import Labels, Number, Relation, TaggedSpans, Types
-from luke_jax.tasks.relations.score import UNANSWERED
-from luke_jax.tasks.relations.task import RelationClassification
 from luke_jax.tasks.running import check_inputs
+from luke_jax.text import Row
 from luke_jax.text.alignment import Linker
 from luke_jax.text.unknown import counted
 
@@ -52,7 +50,8 @@ class Abstaining:
     if isinstance(prediction, Number):
       raise InputError("threshold: of a number, which has no score; expected none")
     if isinstance(prediction, Relation):
-      return prediction if prediction.score >= least else prediction._replace(label=self._none)
+      none = prediction._replace(label=self.task.none_label or "")
+      return prediction if prediction.score >= least else none
     if isinstance(prediction, Labels):
       kept = tuple(x for x in prediction.labels if x.score >= least)
       return dataclasses.replace(prediction, labels=kept)
@@ -60,11 +59,6 @@ class Abstaining:
     if isinstance(prediction, Types | TaggedSpans):
       return dataclasses.replace(prediction, spans=tuple(sure))
     return sure
-
-  @property
-  def _none(self) -> str:
-    assert isinstance(self.task, RelationClassification)
-    return self.task.no_relation or UNANSWERED
 
 
 def predict(
@@ -142,33 +136,40 @@ def asked(
 
   Those of a file may have words that the model does not know, unless `known`.
   """
-  if model.kind not in LabelledNames.heads:
+  if model.network.head is None or not model.network.head.once:
     other = "expected none, or a model of labels such as english/labels"
     raise InputError(f"labels: a {model.architecture} has its own; {other}")
   return label_settings(model, labels, known=known)
 
 
-def asking(model: ModelParts, task: TextTask, examples: Sequence[Any]) -> TextTask:
-  """Returns a task that looks for the labels of examples, where it could look for any."""
-  if not isinstance(task, LabelledNames) or task.labels:
-    return task
-  return dataclasses.replace(task, **asked(model, task.asked_of(examples), known=False))
+def asking(model: ModelParts, task: TextTask, examples: Sequence[Any] | None) -> TextTask:
+  """Returns a task that looks for the labels of examples, or for its own, if it looks for any."""
+  wanted = task.asked_of(examples)
+  return dataclasses.replace(task, **asked(model, wanted, known=False)) if wanted else task
 
 
 def for_predictions(model: ModelParts, task: TextTask) -> TextTask:
-  """Returns a task that reads questions whole, and that has labels to look for.
+  """Returns a task that reads what people ask, and that has labels to look for if it needs any."""
+  return asking(model, task.for_predictions(), None)
 
-  Where none are given they are the few kinds that it learnt; raises InputError if it has none.
-  """
-  if task.name == "qa":
-    whole: dict[str, Any] = {"question_words": 0}  # which imports nothing of the task
-    return dataclasses.replace(task, **whole)
-  if not isinstance(task, LabelledNames) or task.labels:
-    return task
-  if not task.kinds:
-    given = 'labels=["person", "ship"], or --labels "person, ship"'
-    raise InputError(f"labels: none; expected those to look for, as {given}")
-  return dataclasses.replace(task, **asked(model, task.kinds, known=False))
+
+def reader_for(model: ModelParts, faults: Faults) -> ReadExamples:
+  """Returns a function that applies the model to examples as a task reads them."""
+
+  def read(task: TextTask, examples: Sequence[Any]) -> tuple[TextTask, list[Row], dict[str, Any]]:
+    task = asking(model, task, examples)
+    processor, shapes = processor_of(model, task), shapes_of(model.backbone)
+    rows: list[Row] = []
+    found: dict[str, Any] = {}
+    for first in range(0, len(examples), CHUNK):
+      some = task.features(processor, examples[first : first + CHUNK], faults)
+      of_some = outputs(model, task, some, processor.entity_vocab.pad_id, shapes) if some else {}
+      for name, values in of_some.items():
+        found.setdefault(name, []).extend(values)
+      rows += [dataclasses.replace(row, example=first + row.example) for row in some]
+    return task, rows, found
+
+  return read
 
 
 def _objects(columns: Mapping[str, object]) -> Iterator[dict[str, object]]:

@@ -9,20 +9,19 @@ from luke_jax import typed_values
 from luke_jax.convert.loading import MakeHead
 from luke_jax.convert.parts import ModelParts
 from luke_jax.errors import InputError
-from luke_jax.heads.kinds import class_names
-from luke_jax.models.head import Head
+from luke_jax.heads.kinds import HEADS, class_names
+from luke_jax.models.head import Head, LabelHead
 from luke_jax.models.network import Network
 from luke_jax.models.system import Backbone, Described, System
 from luke_jax.tasks.calibration import share_right
 from luke_jax.tasks.contract import TextTask
-from luke_jax.tasks.known import BY_TAGS, CLASSES, is_known, task_class
+from luke_jax.tasks.known import CLASSES, is_named, task_class
 from luke_jax.tasks.predictions import Labels, Number, TaggedSpans, Types
 from luke_jax.tasks.running import fitted, processor_for
 from luke_jax.text import Processor
 from luke_jax.text.entity_vocab import SPECIAL_ENTITIES
 
 KEY = "luke_jax"  # of config.json
-UNLABELLED = ("cloze", "answer", "linking", "match")  # kinds of heads
 # Settings of a run and not of the model that it made, which reads as much as it has room for.
 LOCAL = ("train", "dev", "test", "text", "labels", "words", "skip_bad", "mentions", "held_out")
 LOCAL += ("fold", "used", "sampled", "fit_head", "fill", "find", "withhold")
@@ -49,8 +48,9 @@ def task_of(
     )
   kind = task or model.task or saved.get("task") or _name_for(model)
   chosen = task_class(kind) if isinstance(kind, str) else kind
-  if kind == "ner" and model.kind in task_class(BY_TAGS).heads:
-    chosen = task_class(BY_TAGS)
+  if model.kind not in chosen.heads:
+    forms = chosen.forms(model.backbone).values()
+    chosen = next((form for form in forms if model.kind in form.heads), chosen)
   if model.kind not in chosen.heads:
     kind = chosen.heads[0]
     expected = class_names(model.system).get(kind, f"head of kind {kind}")
@@ -103,8 +103,16 @@ def settings_of(task: TextTask) -> dict[str, object]:
   values = typed_values.to_json(task, "")
   settings = {name: value for name, value in values.items() if name not in LOCAL}
   kind = type(task)
-  of_user = {} if is_known(kind) else {"class": f"{kind.__module__}:{kind.__qualname__}"}
+  of_user = {} if is_named(kind) else {"class": f"{kind.__module__}:{kind.__qualname__}"}
   return {**task.config_entries, KEY: {"task": task.name, **of_user, "settings": settings}}
+
+
+def check_answer(model: ModelParts, answer: type) -> None:
+  """Raises InputError for a model whose task has other answers."""
+  task = task_of(model)
+  if task.answer is not answer:
+    able = ", ".join(name for name in CLASSES if task_class(name).answer is answer)
+    raise InputError(f"of {task.name}; expected a model of one of {able}")
 
 
 def processor_of(model: ModelParts, task: TextTask) -> Processor:
@@ -125,13 +133,14 @@ def trained_model(task: TextTask, network: Network, params: dict) -> ModelParts:
   """Returns a model with the labels and the text side of its task."""
   processor = processor_for(task, network.backbone)
   labels, rest = _labels(type(task), task.labels), settings_of(task)
-  of_user = None if is_known(type(task)) else type(task)
+  of_user = None if is_named(type(task)) else type(task)
   tokenizer = processor.tokenizer
   return ModelParts(network, params, labels, tokenizer, processor, rest=rest, task=of_user)
 
 
 def _labels(task: TextTask | type[TextTask], labels: tuple[str, ...]) -> tuple[str, ...]:
-  return () if task.heads[0] in UNLABELLED else labels
+  head = HEADS.get(task.heads[0])
+  return labels if head is None or issubclass(head, LabelHead) else ()
 
 
 def _name_for(model: ModelParts) -> str:

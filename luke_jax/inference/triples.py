@@ -10,7 +10,6 @@ from luke_jax.convert.parts import ModelParts
 from luke_jax.inference.predicting import predict
 from luke_jax.inference.settings import task_of
 from luke_jax.tasks.predictions import Link, Relation, Span
-from luke_jax.tasks.relations.task import RelationClassification
 from luke_jax.text.sentences import split_sentences
 from luke_jax.text.tokenizer import Bounds
 
@@ -107,9 +106,7 @@ class Extractor(NamedTuple):
   @property
   def _none(self) -> str | None:
     assert self.relations is not None
-    task = task_of(self.relations)
-    assert isinstance(task, RelationClassification)
-    return task.no_relation
+    return task_of(self.relations).none_label
 
   def names_in(self, texts: Sequence[str]) -> list[list[Name]]:
     """Returns the names of each text, with what they mean if there is a linker."""

@@ -61,6 +61,9 @@ class Head(nn.Module):
   shared: ClassVar[tuple[str, ...]] = ()  # inputs of the encoder that the head reads too
   # Inputs of its own that the texts of a batch share, with any number of rows.
   once: ClassVar[tuple[str, ...]] = ()
+  # Its answers are a linear layer `classifier` over states, of each row or of each word, so that it
+  # can be fitted to these.
+  fits: ClassVar[str] = ""  # or "rows", "words"
   # Settings of its task say how it is made, so that its kind and its labels are not enough.
   made_by_task: ClassVar[bool] = False
   # It compares texts with vectors of the model that the training started from: what is saved is an

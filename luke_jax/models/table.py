@@ -1,7 +1,9 @@
 """Table of the places of this package's systems. One is imported when something asks for it."""
 
 import importlib
+import importlib.metadata
 from collections.abc import Iterator, Mapping
+from typing import Any
 
 from luke_jax.errors import InputError
 from luke_jax.models.system import System
@@ -23,9 +25,20 @@ PLACES = {  # model_type of config.json -> module and class
 }
 
 
+GROUP = "luke_jax.systems"  # of entry points, by the names of systems and their model types
+
+
+def installed(group: str, name: str) -> Any:
+  """Returns what an installed package has in a group of entry points, by its name, if anything."""
+  found = importlib.metadata.entry_points(group=group, name=name)
+  return next(iter(found)).load() if found else None
+
+
 def system_of(model_type: object) -> type[System] | None:
   """Returns the system of a model type of config.json; None if there is none."""
-  return _at(PLACES[model_type]) if isinstance(model_type, str) and model_type in PLACES else None
+  if not isinstance(model_type, str):
+    return None
+  return _at(PLACES[model_type]) if model_type in PLACES else installed(GROUP, model_type)
 
 
 def systems() -> Iterator[type[System]]:
@@ -38,6 +51,8 @@ def system_named(name: str) -> type[System]:
   for system in systems():
     if system.name == name:
       return system
+  if own := installed(GROUP, name):
+    return own
   names = ", ".join(system.name for system in systems())
   raise InputError(f"system {name!r}: unknown; expected one of {names}")
 

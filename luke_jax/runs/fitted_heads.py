@@ -20,9 +20,6 @@ from luke_jax.tasks.contract import TextTask
 from luke_jax.text import Row
 
 LAYER = "classifier"  # of a head, from its states to its labels
-# Heads whose answers are that layer over states, one for each word or for each row.
-OF_WORDS = ("token", "crf")
-KINDS = ("entity", "pair", "text", "mean_text", *OF_WORDS)
 PENALTIES = np.geomspace(1e-2, 1e3, 26)  # in mean squares of a direction of the states
 # Of all squares of states: texts that differ by less, as in a random encoder, are not told apart,
 # since that takes a kernel which is too large to train on from.
@@ -33,9 +30,10 @@ FLATTER = 0.5  # power of the labels' shares in first logits: rare ones would st
 MOST, MOST_OF_WORDS = 4096, 512
 
 
-def fits(model: ModelParts) -> bool:
-  """Returns true if the answers of a model's head are a linear layer over its states."""
-  return model.kind in KINDS and "kernel" in model.params.get(LAYER, {})
+def fits(model: ModelParts) -> str:
+  """Returns whether the answers of a model's head are a linear layer over states, and of what."""
+  head = model.network.head
+  return head.fits if head and "kernel" in model.params.get(LAYER, {}) else ""
 
 
 def with_shares(model: ModelParts, rows: Sequence[Row]) -> ModelParts:
@@ -61,7 +59,7 @@ def with_fitted_head(model: ModelParts, task: TextTask, rows: Sequence[Row]) -> 
   """
   if not fits(model):
     raise InputError(f"task.fit_head: true; expected false for the {model.kind} head")
-  old, of_words = model.params[LAYER], model.kind in OF_WORDS
+  old, of_words = model.params[LAYER], fits(model) == "words"
   if np.any(old.get("bias", 0)):
     return model
   if len(rows) > (most := MOST_OF_WORDS if of_words else MOST):
@@ -88,7 +86,7 @@ def states(model: ModelParts, task: TextTask, rows: Sequence[Row]) -> list[np.nd
   # With the unit matrix as its kernel the logits of any head are the states that it reads.
   unit = {name: np.zeros(width, np.float32) for name in layer}
   unit["kernel"] = np.eye(width, dtype=np.float32)
-  layer_alone = TokenHead(head.numerics, width) if model.kind in OF_WORDS else None
+  layer_alone = TokenHead(head.numerics, width) if fits(model) == "words" else None
   network = Network(model.backbone, layer_alone or head.clone(labels=width))
   params = {model.config.name: model.params[model.config.name], LAYER: unit}
   reading = dataclasses.replace(model, network=network, params=params, labels=())

@@ -6,8 +6,6 @@ import warnings
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
-
 from luke_jax.convert.adapters import adapter_backbone, is_adapter_directory, save_adapter
 from luke_jax.convert.card import with_record
 from luke_jax.convert.loading import read_model
@@ -18,23 +16,23 @@ from luke_jax.convert.text_side import add_second_mask, read_text_side
 from luke_jax.errors import InputError
 from luke_jax.files import Path, write_json
 from luke_jax.heads.kinds import make_head
-from luke_jax.inference.predicting import asking, predictions
+from luke_jax.inference.predicting import predictions, reader_for
 from luke_jax.inference.settings import ENTRY, KEY, SURE, Calibration, task_of, trained_model
 from luke_jax.models.adapters import merge_adapters
 from luke_jax.models.network import Network
 from luke_jax.models.system import Backbone
-from luke_jax.runs.linkers import trusted
 from luke_jax.runs.notes import run_record
-from luke_jax.tasks.calibration import Answered, calibration_error, threshold_for
+from luke_jax.tasks.calibration import (
+  ENOUGH,
+  LEAST,
+  Answered,
+  calibration_error,
+  fitted,
+  threshold_for,
+)
 from luke_jax.tasks.contract import TextTask
 from luke_jax.tasks.files import Faults
-from luke_jax.tasks.known import is_known
 from luke_jax.tasks.label_checks import checked_to_score, counted_as_missed
-from luke_jax.tasks.labels import score
-from luke_jax.tasks.labels.files import Example
-from luke_jax.tasks.labels.task import MOST as MOST_ASKED
-from luke_jax.tasks.labels.task import LabelledNames
-from luke_jax.tasks.linking.task import EntityLinking
 from luke_jax.tasks.running import read_examples, rows_of
 from luke_jax.training.directory import CONFIG, DEV, FOLDS, read_json
 from luke_jax.training.experiment import Experiment
@@ -46,12 +44,7 @@ MODEL, ADAPTER = "model", "adapter"
 # Settings of a run by which its model is scored: else it reads as much as it has room for.
 SCORED_BY = ("words", "mentions")
 FILE = "calibration.json"  # of a run
-LEAST = 0.02  # score of the answers that are looked at
-STEPS, RIDGE = 50, 1.0  # of Newton's method, and what draws few answers to scores as they are
-MOST_LOGIT = 30.0
-NEARLY = 0.01  # of F1, which a lower threshold may lose on dev
-MOST = 500  # examples
-ENOUGH = 100  # answers that say what scores mean
+MOST_EXAMPLES = 500  # of dev that settings are chosen on
 PARTS = 5  # by which the error of fitted scores is measured
 RIGHT = 0.9  # least share of the sure answers that are right
 
@@ -61,18 +54,16 @@ def with_calibration(task: TextTask, run: Path) -> TextTask:
   if not (run / FILE).is_file():
     return task
   settings = json.loads((run / FILE).read_text(encoding="utf-8"))
-  if "kinds" in settings:
-    settings["kinds"] = tuple(settings["kinds"])
-  return dataclasses.replace(task, **settings)
+  lists = {name: tuple(x) for name, x in settings.items() if isinstance(x, list)}
+  return dataclasses.replace(task, **settings | lists)
 
 
 def calibration_of(task: TextTask, run: Path) -> dict[str, object]:
   """Returns the entries of config.json by which scores are shares of right answers, if dev tells.
 
-  Without dev the parts of a cross-validation do. Labels at run time and linkers have thresholds of
-  their own, which mean scores as they are.
+  Without dev the parts of a cross-validation do. Tasks with thresholds of their own have none.
   """
-  if not task.calibrated or not is_known(type(task)):
+  if not task.calibrated:
     return {}
   files = [run / DEV] if (run / DEV).is_file() else sorted(run.glob(f"{FOLDS}/*/{DEV}"))
   answers = [Answered(*x) for file in files for x in read_json(file).get("answers", ())]
@@ -116,89 +107,24 @@ def refitted(task: Any, calibration: Calibration) -> dict[str, float]:
 def reads_again(experiment: Experiment) -> float:
   """Returns the share of dev that `calibrate` reads after a training."""
   task = experiment.task
-  if not isinstance(task, LabelledNames) or not experiment.engine.scored:
+  if not isinstance(task, TextTask) or task.calibrated or not experiment.engine.scored:
     return 0.0
-  return min(1.0, MOST / len(rows_of(task, experiment.backbone, "dev").examples))
+  return min(1.0, MOST_EXAMPLES / len(rows_of(task, experiment.backbone, "dev").examples))
 
 
 def calibrate(model: ModelParts, experiment: Experiment, run: Path) -> bool:
-  """Writes the meaning of scores on dev, and the threshold by which names are found nearly best.
-
-  And the kinds that are asked for where none are given, with dev or without, and how much a linker
-  trusts what it learnt. Returns whether it wrote any of these.
-  """
+  """Writes the settings that a task has chosen on dev, such as thresholds; returns whether any."""
   task = experiment.task
-  if isinstance(task, EntityLinking) and experiment.engine.scored:
-    examples = rows_of(task, model.backbone, "dev").examples[:MOST]
-    best, answers = trusted(model, task, examples)
-    settings: dict[str, object] = {"trust": best.trust}
-    if len(answers) >= ENOUGH:
-      meaning = Calibration(*fitted(answers))._asdict()
-      settings |= {name: round(x, 6) for name, x in meaning.items()}
-    write_json(run / FILE, settings)
-    return True
-  if not isinstance(task, LabelledNames):
+  if not isinstance(task, TextTask) or task.calibrated:
     return False
-  examples = rows_of(task, model.backbone, "dev" if experiment.engine.scored else "train").examples[
-    :MOST
-  ]
-  # Who learns few kinds will ask for these, in texts like dev; of many, elsewhere for others.
-  kinds = {label for x in examples for labels in x.labels for label in labels}
-  few = len(kinds) <= MOST_ASKED
-  settings = _meaning(model, task, examples, few=few) if experiment.engine.scored else {}
-  if few:
-    settings["kinds"] = task.asked_of(rows_of(task, model.backbone, "train").examples)
+  splits = ("dev", "train") if experiment.engine.scored else ("train",)
+  examples = {split: rows_of(task, model.backbone, split).examples for split in splits}
+  dev = examples.get("dev", ())[:MOST_EXAMPLES]
+  read = reader_for(model, Faults(skip=task.skip_bad))
+  settings = task_of(model).tuned(read, dev, examples["train"])
   if settings:
-    write_json(run / FILE, settings)
+    write_json(run / FILE, dict(settings))
   return bool(settings)
-
-
-def _meaning(
-  model: ModelParts, task: LabelledNames, examples: Sequence[Example], *, few: bool
-) -> dict[str, object]:
-  """Returns slope, offset and threshold by which scores mean something on examples of dev."""
-  asked = asking(model, plain(task_of(model)), examples)
-  faults = Faults(skip=task.skip_bad)
-  predicted = [spans for _, spans in predictions(model, asked, examples, faults)]
-  calibration = Calibration(*fitted(asked.evaluate(examples, predicted).answers))
-  answers, gold = score.found(examples, predicted, asked.labels)
-  threshold = low_threshold(answers, gold, 0.0 if few else NEARLY)
-  numbers = {**calibration._asdict(), "threshold": calibration.score(threshold)}
-  return {name: round(x, 6) for name, x in numbers.items()}
-
-
-def fitted(answers: Sequence[Answered]) -> tuple[float, float]:
-  """Returns slope and offset that make the logits of scores those of being right (Platt, 1999).
-
-  Of too few answers, or of such that are all right or all wrong, scores stay as they are.
-  """
-  right = np.array([x.right for x in answers], float)
-  if len(answers) < 10 or not 0 < right.mean() < 1:
-    return 1.0, 0.0
-  scores = np.clip([x.score for x in answers], 1e-6, 1 - 1e-6)
-  inputs = np.stack([np.log(scores / (1 - scores)), np.ones(len(scores))], axis=1)
-  weights = np.array([1.0, 0.0])
-  for _ in range(STEPS):
-    chances = 1 / (1 + np.exp(-np.clip(inputs @ weights, -MOST_LOGIT, MOST_LOGIT)))
-    slopes = inputs.T @ (chances - right) + RIDGE * (weights - [1, 0])
-    curves = (inputs * (chances * (1 - chances))[:, None]).T @ inputs + RIDGE * np.eye(2)
-    step = np.linalg.solve(curves, slopes)
-    weights -= step / max(1.0, float(np.linalg.norm(step)))  # far steps may go ever farther
-  return float(max(weights[0], 1e-3)), float(weights[1])
-
-
-def low_threshold(answers: Sequence[Answered], gold: float, nearly: float = NEARLY) -> float:
-  """Returns the least score from which answers have nearly the best F1 over so many names.
-
-  Other texts than those of dev have lower scores, so that a higher one would miss more there.
-  """
-  ranked = sorted(answers, key=lambda x: -x.score)
-  right = np.cumsum([x.right for x in ranked])
-  f1 = 2 * right / (np.arange(1, len(ranked) + 1) + gold)
-  if not ranked:
-    return 0.5
-  last = int(np.flatnonzero(f1 >= f1.max() - nearly)[-1])
-  return float(np.clip(ranked[last].score, LEAST, 1 - 1e-6))
 
 
 def run_model(run: Path, own: Experiment | None = None) -> tuple[ModelParts, dict[str, Any]]:

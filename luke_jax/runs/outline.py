@@ -10,8 +10,6 @@ from luke_jax.files import Path
 from luke_jax.pipeline.batches import Lengths
 from luke_jax.tasks.contract import Example, TextTask
 from luke_jax.tasks.files import asked_in
-from luke_jax.tasks.known import BY_TAGS, is_known, task_files
-from luke_jax.tasks.labels.task import LabelledNames
 from luke_jax.tasks.running import Running
 from luke_jax.training.experiment import Experiment, total_steps
 from luke_jax.training.pace import TELLING
@@ -36,12 +34,7 @@ def _lines(experiment: Experiment) -> Iterator[tuple[str, str]]:
   train = running.records(backbone, "train")
   dev = running.records(backbone, "dev").examples if running.scored else []
   title = experiment.model.title
-  if task.name == BY_TAGS:
-    yield "task", f"names by a tag for each word, with a {title}"
-    if not backbone.entities:
-      yield "form", "tags, for it has no entity tokens; train ner --set task.form=spans has spans"
-  else:
-    yield "task", f"{task.name}, with a {title}"
+  yield "task", f"{task.title}, with a {title}"
   if run.start and is_adapter_directory(Path(run.start)):
     weights = Path(task.text).name
     yield (
@@ -90,10 +83,7 @@ def _of_labels(
   task: TextTask[Any, Any], train: Sequence[Any], dev: Sequence[Any]
 ) -> Iterator[tuple[str, str]]:
   """Yields the labels, those that are rare, and those of which dev does not tell."""
-  if isinstance(task, LabelledNames):
-    yield "labels", f"{len(task.wordings(train)):,} to learn from; any at run time"
-  else:
-    yield "labels", _shown(task.labels, task.name == BY_TAGS)
+  yield "labels", task.counted_labels(train)
   counts, of_dev = (_counts(task, x) for x in (train, dev))
   if rare := _below(FEW, {**dict.fromkeys(of_dev, 0), **counts}):
     yield "rare", f"{rare}: with less than {FEW} examples a label is hardly learnt"
@@ -104,10 +94,8 @@ def _of_labels(
 
 
 def _asked(task: TextTask[Example, Any], examples: Sequence[Example]) -> set[str]:
-  """Returns the questions of examples; none for a task of the user's own."""
-  if not is_known(type(task)):
-    return set()
-  return {asked_in(task_files(task.name).to_json(example)) for example in examples}
+  """Returns the questions of examples."""
+  return {asked_in(task.to_json(example)) for example in examples}
 
 
 def _counts(task: TextTask[Example, Any], examples: Sequence[Example]) -> Counter[str]:
@@ -118,9 +106,3 @@ def _counts(task: TextTask[Example, Any], examples: Sequence[Example]) -> Counte
 
 def _below(most: int, counts: Mapping[str, int]) -> str:
   return ", ".join(f"{label} {count}" for label, count in sorted(counts.items()) if count < most)
-
-
-def _shown(labels: tuple[str, ...], tags: bool) -> str:
-  """Returns the labels; those of tags without their prefixes."""
-  names = list(dict.fromkeys(x[2:] for x in labels if x != "O")) if tags else labels
-  return f"{len(names)}: {', '.join(names)}" if names else "none"

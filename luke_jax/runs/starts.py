@@ -53,23 +53,31 @@ def start_params(start: Path, experiment: Experiment) -> dict:
   if isinstance(experiment.task, TextTask):
     rank = experiment.optimizer.adapter
     return _fine_tuned(start, experiment.task, experiment.backbone, rank)
+  return _of_run(start, experiment) if export.is_run(start) else _of_model(start, experiment)
+
+
+def _of_run(start: Path, experiment: Experiment) -> dict:
+  """Returns the parameters of a run of pretraining, for the records of another."""
   named = experiment.engine.text_directory
-  if export.is_run(start):
-    system, other = experiment.model, export.read_experiment(start, experiment).model
-    if type(other) is not type(system):
-      raise InputError(f"run.start: {start}: a run of {other.name}; expected one of {system.name}")
-    before, _, params = export.read_run(start, experiment)
-    params = merge_adapters(params, system)
-    origin = before.engine.text_directory
-    if named is None or origin is None or Path(origin).resolve() == Path(named).resolve():
-      return params
-    _check_tokenizer(start, load_tokenizer(origin), named)
-    return _fitted(params, load_entity_vocab(origin), experiment, start)
-  system = experiment.model
+  system, other = experiment.model, export.read_experiment(start, experiment).model
+  if type(other) is not type(system):
+    raise InputError(f"run.start: {start}: a run of {other.name}; expected one of {system.name}")
+  before, _, params = export.read_run(start, experiment)
+  params = merge_adapters(params, system)
+  origin = before.engine.text_directory
+  if named is None or origin is None or Path(origin).resolve() == Path(named).resolve():
+    return params
+  _check_tokenizer(start, load_tokenizer(origin), named)
+  return _fitted(params, load_entity_vocab(origin), experiment, start)
+
+
+def _of_model(start: Path, experiment: Experiment) -> dict:
+  """Returns the parameters of a pretrained model, for the records of a run."""
+  named, system = experiment.engine.text_directory, experiment.model
   if named is None:
     return read_model(start, system=type(system)).params
-  model = read_model(start, system=type(system), trained=experiment.model)
-  _warn_of_decoders(start, model.config, experiment.model)
+  model = read_model(start, system=type(system), trained=system)
+  _warn_of_decoders(start, model.config, system)
   _check_tokenizer(start, model.tokenizer, named)
   # The records' tokenizer has markers, which the start's may lack.
   markers = experiment.engine.markers

@@ -25,6 +25,7 @@ from luke_jax.files import Path, whole
 from luke_jax.files.locks import locked
 from luke_jax.inference.text_vectors import reader_of
 from luke_jax.model import Model
+from luke_jax.models.system import System
 from luke_jax.pipeline.reads import clear_caches
 from luke_jax.runs.models import (
   calibration_of,
@@ -38,7 +39,7 @@ from luke_jax.runs.notes import described_data, fingerprints, write_notes
 from luke_jax.runs.recipes import (
   FORM,
   consistent,
-  form_of_names,
+  in_form,
   plain_experiment,
   read_experiment,
   task_experiment,
@@ -47,7 +48,6 @@ from luke_jax.runs.report import write_report
 from luke_jax.runs.starts import start_directory, start_params
 from luke_jax.tasks.contract import TextTask
 from luke_jax.tasks.files import Faults
-from luke_jax.tasks.labels.task import LabelledNames
 from luke_jax.tasks.labels.wordings import TEXTS, open_wordings, write_wordings
 from luke_jax.tasks.running import Running, read_examples
 from luke_jax.tasks.spreadsheets import from_frame
@@ -70,7 +70,10 @@ LITTLE = 0.01  # a score that the last quarter of the examples adds
 def with_label_table(experiment: Experiment, folder: Path) -> Experiment:
   """Returns an experiment whose task, if it learns labels, has their vectors in the folder."""
   task = experiment.task
-  if not isinstance(task, LabelledNames) or task.table:
+  if not isinstance(task, TextTask) or not task.reads_labels:
+    return experiment
+  learning: Any = task
+  if learning.table:
     return experiment
   rank, start = experiment.optimizer.adapter, experiment.run.start
   if not rank or start is None:
@@ -80,10 +83,10 @@ def with_label_table(experiment: Experiment, folder: Path) -> Experiment:
     )
   place = folder / LABELS
   processes.from_first(lambda: _write(task, start_directory(start), place))
-  return dataclasses.replace(experiment, task=dataclasses.replace(task, table=str(place)))
+  return dataclasses.replace(experiment, task=dataclasses.replace(learning, table=str(place)))
 
 
-def _write(task: LabelledNames, start: Path, place: Path) -> None:
+def _write(task: TextTask, start: Path, place: Path) -> None:
   weights = Path(task.text) if is_adapter_directory(model_directory(start)) else start
   faults = Faults(skip=task.skip_bad)
   examples = [
@@ -133,6 +136,7 @@ def fine_tune(
   train: Data,
   dev: Data | None = None,
   folder: str | Path | None = None,
+  system: type[System] | None = None,
   **settings: object,
 ) -> Trained:
   """Fine-tunes a model for a task, and returns it with its scores.
@@ -147,7 +151,7 @@ def fine_tune(
   experiment by their own names: `minutes=5`, `learning_rate=3e-3, batch_size=16, seed=1`;
   `luke-jax settings TASK` lists them.
   `folder` holds the run and its report, so that the same call resumes it; without it the run is
-  removed.
+  removed. `system` is that of a model directory, if it is one's own.
   """
   begun = time.perf_counter_ns()
   clear_caches()
@@ -160,11 +164,10 @@ def fine_tune(
     held = None if dev is None else examples_file(dev, inputs / "dev.jsonl", columns)
     files = examples_file(train, inputs / "train.jsonl", columns), held
     start = _directory(model, inputs / "start")
-    system = model.system if isinstance(model, ModelParts) else None  # which may be one's own
+    system = model.system if isinstance(model, ModelParts) else system
     backbone = read_backbone(start_weights(start), system)
-    form = [f"{FORM}={settings.pop('form')}"] if task == "ner" and "form" in settings else []
-    if task == "ner":
-      fields = plain_experiment(form_of_names(backbone, form)[0])
+    form = [f"{FORM}={settings.pop('form')}"] if "form" in settings else []
+    fields = plain_experiment(in_form(type(fields.task), backbone, form)[0])
     fields = dataclasses.replace(fields, model=backbone.config)
     assignments = [assignment(fields, name, value) for name, value in settings.items()] + form
     chosen = task_experiment(task, files, start, assignments, system=system)

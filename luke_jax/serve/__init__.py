@@ -27,7 +27,7 @@ _ROOMS = {
   "application": "asgi",
   "read_models": "models",
 }
-_EXTRA = ("starlette", "uvicorn")
+_EXTRA = ("starlette", "uvicorn", "prometheus_client")
 
 
 def __getattr__(name: str) -> Any:

@@ -17,8 +17,6 @@ from luke_jax.runs.models import backbone_of, model_directory
 from luke_jax.serve.joining import Compute, TextItem
 from luke_jax.serve.limits import Limits
 from luke_jax.tasks.contract import TextTask
-from luke_jax.tasks.labels.task import LabelledNames
-from luke_jax.tasks.relations.task import RelationClassification
 
 # What `predict` reads by these names comes from the one who serves, folders of this machine among
 # them. Its other named settings are of a request, and the rest are fields of each text.
@@ -36,13 +34,12 @@ class ServedModel(NamedTuple):
   def about(self) -> dict[str, object]:
     """Returns its description for clients."""
     task, config = self.task, self.model.config
-    negative = task.no_relation if isinstance(task, RelationClassification) else None
     return {
       "name": self.name,
       "task": task.name,
       "system": config.title,
-      "labels": list(task.kinds if isinstance(task, LabelledNames) else self.model.labels),
-      "negative": negative,
+      "labels": list(task.shown_labels),
+      "negative": task.none_label,
       "sure": sure_of(self.model),
       "fitted": scores_fitted(self.model, task),
       "layers": config.num_hidden_layers,

@@ -8,8 +8,8 @@ from typing import Any
 
 from luke_jax import __version__
 from luke_jax.serve.guard import OPEN
-from luke_jax.serve.service import EXAMPLES, SENTENCE, Service
-from luke_jax.tasks.contract import TextTask
+from luke_jax.serve.service import LABELS, Service
+from luke_jax.tasks.contract import SENTENCE, TextTask
 
 FAULT = {
   "description": "Refused; one line says why.",
@@ -97,7 +97,10 @@ def _predict(service: Service) -> dict[str, Any]:
   examples = {
     name: {
       "summary": f"{one.task.name} by {name}",
-      "value": {"model": name, "text": f"{SENTENCE}.", **EXAMPLES.get(one.task.name, {})},
+      "value": {
+        **{"model": name, "text": f"{SENTENCE}.", **one.task.fields},
+        **({"labels": list(LABELS)} if one.task.reads_labels else {}),
+      },
     }
     for name, one in service.models.items()
   }

@@ -325,7 +325,7 @@ async function showTable(place, asked, sure = null) {
     const [best] = answers;
     if (best?.text && best.score < sure) {
       const left = `Left out: “${best.text}”, of score ${best.score.toFixed(2)}`;
-      const shown = `answers are shown from ${sure.toFixed(2)} on, where nine in ten are right.`;
+      const shown = `answers are shown from ${sure.toFixed(2)} on, of which nine in ten of dev are right.`;
       return place.replaceChildren(`No answer that the model is sure of. ${left}; ${shown}`);
     }
     // Behind the best answer, which may be that there is none, only what may be right as well.

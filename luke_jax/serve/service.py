@@ -17,21 +17,12 @@ from luke_jax.model import Model
 from luke_jax.serve.joining import MOST_WEIGHT, Compute, Joined, TextItem
 from luke_jax.serve.limits import Limits
 from luke_jax.serve.metrics import Metrics
-from luke_jax.serve.models import SETTINGS, ServedModel, check_pieces, compute, question_of, served
+from luke_jax.serve.models import ServedModel, check_pieces, compute, question_of, served
 from luke_jax.show.heat_maps import attention_of
 from luke_jax.show.marked import hue
+from luke_jax.tasks.contract import SENTENCE
 
-# What a task reads beside a text, by examples on the sentence below; for others the text will do.
-SENTENCE = "Ana lives in Paris"
-EXAMPLES: Mapping[str, Mapping[str, object]] = {
-  "typing": {"span": [0, 3]},
-  "relations": {"head": [0, 3], "tail": [13, 18]},
-  "qa": {"question": "Where does Ana live?"},
-  "cloze": {"query": "@placeholder lives in Paris.", "entities": [[0, 3], [13, 18]]},
-  "labels": {"labels": ["person", "city"]},
-}
-# Tasks that the page shows.
-PAGE = (*EXAMPLES, "ner", "tagging", "linking", "classification")
+LABELS = ("person", "city")  # that are asked for to compile, where any are
 # Sentences of a text, and numbers of texts, whose programs are compiled before any request.
 SHORT = ((1, 1),)
 THOROUGH = (*SHORT, (1, 4), (1, 16), (8, 1), (8, 4), (24, 1))
@@ -99,8 +90,8 @@ class Service:
     """Begins to compile; the page needs less, and predictions with colours."""
     self.models = served(models)
     for one in self.models.values() if page else ():
-      if one.task.name not in PAGE:
-        raise InputError(f"{one.name}: for {one.task.name}; expected models for {', '.join(PAGE)}")
+      if one.task.answer is None:
+        raise InputError(f"{one.name}: for {one.task.name}; expected a task that the page shows")
     self.limits = limits
     self.metrics = Metrics()
     self.joined = Joined(limits.waiting)
@@ -199,11 +190,11 @@ class Service:
     for step in steps:
       one, sentences, number = step.value
       text = " and ".join([SENTENCE] * sentences) + "."
-      fields = EXAMPLES.get(one.task.name, {})
+      labels = {"labels": LABELS} if one.task.reads_labels else {}
       # A task that needs more than a text compiles at its first request.
       with contextlib.suppress(InputError):
-        asked = {name: x if name in SETTINGS else [x] * number for name, x in fields.items()}
-        one.model.predict([text] * number, **asked)
+        fields = {name: [x] * number for name, x in one.task.fields.items()}
+        one.model.predict([text] * number, **fields, **labels)
     return [None] * len(steps)
 
   def _refined(self, step: TextItem) -> None:

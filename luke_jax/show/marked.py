@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Sequence
 from rich.text import Text
 
 from luke_jax.tasks.evaluation import Mark, Outcome
-from luke_jax.tasks.ner.tags import Labelled
+from luke_jax.tasks.predictions import Labelled
 from luke_jax.terminal import visible
 from luke_jax.text import Tokenizer
 from luke_jax.text.tokenizer import Bounds

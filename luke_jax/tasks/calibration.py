@@ -12,6 +12,11 @@ COVERAGES = (0.25, 0.5, 0.75, 0.9, 1.0)
 SURE = 0.95  # how sure a threshold's precision is
 TRIED = 100  # thresholds at most
 FIRST = 5  # times the fewest answers that can tell, where there are so many
+STEPS, RIDGE = 50, 1.0  # of Newton's method, and what draws few answers to scores as they are
+MOST_LOGIT = 30.0
+LEAST = 0.02  # score of the answers that are looked at
+NEARLY_BEST = 0.01  # of F1, which a lower threshold may lose on dev
+ENOUGH = 100  # answers that say what scores mean
 
 
 class Answered(NamedTuple):
@@ -57,6 +62,40 @@ def share_right(score: float, slope: float, offset: float) -> float:
   """Returns how often answers of a score are right, by a line through the logits of scores."""
   sure = min(max(score, SHARPEST), 1 - SHARPEST)
   return 1 / (1 + math.exp(-slope * math.log(sure / (1 - sure)) - offset))
+
+
+def fitted(answers: Sequence[Answered]) -> tuple[float, float]:
+  """Returns slope and offset that make the logits of scores those of being right (Platt, 1999).
+
+  Of too few answers, or of such that are all right or all wrong, scores stay as they are.
+  """
+  right = np.array([x.right for x in answers], float)
+  if len(answers) < 10 or not 0 < right.mean() < 1:
+    return 1.0, 0.0
+  scores = np.clip([x.score for x in answers], 1e-6, 1 - 1e-6)
+  inputs = np.stack([np.log(scores / (1 - scores)), np.ones(len(scores))], axis=1)
+  weights = np.array([1.0, 0.0])
+  for _ in range(STEPS):
+    chances = 1 / (1 + np.exp(-np.clip(inputs @ weights, -MOST_LOGIT, MOST_LOGIT)))
+    slopes = inputs.T @ (chances - right) + RIDGE * (weights - [1, 0])
+    curves = (inputs * (chances * (1 - chances))[:, None]).T @ inputs + RIDGE * np.eye(2)
+    step = np.linalg.solve(curves, slopes)
+    weights -= step / max(1.0, float(np.linalg.norm(step)))  # far steps may go ever farther
+  return float(max(weights[0], 1e-3)), float(weights[1])
+
+
+def low_threshold(answers: Sequence[Answered], gold: float, nearly: float = NEARLY_BEST) -> float:
+  """Returns the least score from which answers have nearly the best F1 over so many names.
+
+  Other texts than those of dev have lower scores, so that a higher one would miss more there.
+  """
+  ranked = sorted(answers, key=lambda x: -x.score)
+  right = np.cumsum([x.right for x in ranked])
+  f1 = 2 * right / (np.arange(1, len(ranked) + 1) + gold)
+  if not ranked:
+    return 0.5
+  last = int(np.flatnonzero(f1 >= f1.max() - nearly)[-1])
+  return float(np.clip(ranked[last].score, LEAST, 1 - 1e-6))
 
 
 def wanted_of(answers: Iterable[Sequence[Answered]], counts: Iterable[int]) -> list[Wanted]:

@@ -3,8 +3,8 @@
 import abc
 import collections
 import dataclasses
-from collections.abc import Collection, Mapping, Sequence
-from typing import ClassVar, Generic, Literal, Self, TypeVar
+from collections.abc import Callable, Collection, Mapping, Sequence
+from typing import Any, ClassVar, Generic, Literal, Self, TypeVar
 
 import jax
 import numpy as np
@@ -19,9 +19,11 @@ from luke_jax.models.network import Network
 from luke_jax.models.system import Backbone
 from luke_jax.nn.losses import IGNORED, target_weights
 from luke_jax.pipeline.reads import Reads
+from luke_jax.tasks.calibration import Answered
 from luke_jax.tasks.evaluation import Evaluation
 from luke_jax.tasks.extra_inputs import ExtraInputs
 from luke_jax.tasks.files import Faults
+from luke_jax.tasks.predictions import Labelled, Missed
 from luke_jax.text import Processor, Row
 from luke_jax.text import Task as ProcessorTask
 from luke_jax.text.rows import Sizes
@@ -29,6 +31,11 @@ from luke_jax.training.task import Batch, Params, Settings, Task
 
 Example = TypeVar("Example")
 Prediction = TypeVar("Prediction")
+# Applies a trained model: returns the task with the labels asked for, the rows, and their outputs.
+ReadExamples = Callable[
+  ["TextTask", Sequence[Any]], "tuple[TextTask, Sequence[Row], Mapping[str, Any]]"
+]
+SENTENCE = "Ana lives in Paris"  # that `fields` are about
 RowLogits = Mapping[str, Sequence[np.ndarray] | np.ndarray]  # of all rows, by the names of LOGITS
 
 
@@ -53,10 +60,16 @@ class TextTask(Settings, Generic[Example, Prediction]):
   # Words that the task adds, and those whose rows they start from.
   new_words: ClassVar[Mapping[str, str]] = {}
   by_length: ClassVar[bool] = True  # training by rows of like length learns as much
+  candidates_by_data: ClassVar[bool] = False  # rows have room for as many as files have
+  rate_of_many: ClassVar[float] = 1.0  # share of the usual rate that suits 10,000 rows or more
+  english_start: ClassVar[str] = ""  # model of the box that it starts from where that is "english"
   fixed_entities: ClassVar[bool] = False  # batches have room for as many as a row may have
   # Its model's calibration changes its scores; else its own `slope`, `offset` and `threshold` do.
   calibrated: ClassVar[bool] = True
+  answer: ClassVar[type | None] = None  # of which its predictions are lists, or are one
   spreadsheet: ClassVar[Sequence[str]] = ()  # columns, where cells have names by their words
+  fields: ClassVar[Mapping[str, object]] = {}  # that it reads beside a text, here beside `SENTENCE`
+  reads_labels: ClassVar[bool] = False  # any, at run time, by their words
   # Whether the task reads entities by title, or [MASK] and its like only.
   entity_table: ClassVar[Literal["special", "whole"]] = "special"
 
@@ -140,7 +153,44 @@ class TextTask(Settings, Generic[Example, Prediction]):
   def to_prediction(self, example: Example, prediction: Prediction) -> dict[str, object]:
     """Returns an example's line in a file of predictions."""
 
-  # What it may change.
+  # What it may change: for the examples of files.
+
+  def to_json(self, example: Example) -> dict[str, Any]:
+    """Returns an example as an object of JSON lines has it."""
+    own: Any = example
+    return dict(vars(own)) if dataclasses.is_dataclass(own) else {"example": repr(own)}
+
+  def summary(self, examples: Sequence[Example]) -> Sequence[str]:
+    """Returns what there is to say of a file's examples beside their number and their labels."""
+    return ()
+
+  def missed(self, example: Example, rows: Sequence[Row] | None) -> Sequence[Missed]:
+    """Returns what an example has to find that no model can find, or not by these rows of it."""
+    return ()
+
+  def marks(self, row: Row) -> Sequence[Labelled]:
+    """Returns the entities of a row to learn from, as places in its word pieces."""
+    return [Labelled(start, end, "") for start, end in row.entity_tokens.tolist()]
+
+  def counted_labels(self, examples: Sequence[Example]) -> str:
+    """Returns what a training says of the labels of its examples."""
+    return f"{len(self.labels)}: {', '.join(self.labels)}" if self.labels else "none"
+
+  # For the settings that suit these.
+
+  @classmethod
+  def forms(cls, backbone: Backbone) -> "Mapping[str, type[TextTask]]":
+    """Returns the tasks that do the same in another way, that which suits a system first."""
+    return {}
+
+  def own_data(self, pools_means: bool, given: Collection[str]) -> Mapping[str, object]:
+    """Returns settings that suit people's files beside those given.
+
+    The start may have been trained for means of its states.
+    """
+    return {}
+
+  # For training.
 
   def scores_all_spans(self, backbone: Backbone) -> bool:
     """Returns whether rows have all spans of their words as candidates, few of which have a label.
@@ -148,6 +198,48 @@ class TextTask(Settings, Generic[Example, Prediction]):
     Then each candidate has to weigh the same in every batch.
     """
     return False
+
+  # For answers.
+
+  @property
+  def title(self) -> str:
+    """Returns what it is called."""
+    return self.name
+
+  @property
+  def none_label(self) -> str | None:
+    """Returns the label of an answer that there is nothing to find, if there is such a label."""
+    return None
+
+  @property
+  def shown_labels(self) -> tuple[str, ...]:
+    """Returns the labels that its answers have where none are asked for."""
+    return self.labels
+
+  def asked_of(self, examples: Sequence[Example] | None) -> tuple[str, ...]:
+    """Returns the labels to ask for in examples that have labels, or else in any text.
+
+    None for a task that has its own; raises InputError if there are no such labels.
+    """
+    return ()
+
+  def wordings(self, examples: Sequence[Example]) -> list[str]:
+    """Returns the texts of the labels that it learns from, whose vectors are in its `table`."""
+    return []
+
+  def for_predictions(self) -> Self:
+    """Returns the task as it reads what people ask."""
+    return self
+
+  def tuned(
+    self, read: "ReadExamples", dev: Sequence[Example], train: Sequence[Example]
+  ) -> Mapping[str, object]:
+    """Returns the settings that a trained model has by examples of dev, which may be none."""
+    return {}
+
+  def answers_withheld(self, read: "ReadExamples", examples: Sequence[Example]) -> list[Answered]:
+    """Returns the answers to examples whose right answer is taken away, none of them right."""
+    return []
 
   def with_threshold(self, least: float) -> Self:
     """Returns the task with all answers of this score or more, where it leaves answers out."""

@@ -81,7 +81,18 @@ def labels_in(example: Mapping[str, Any]) -> list[str]:
 
 
 # Fields of examples that are answers, or say nothing of the text.
-_BESIDE = {"id", "label", "labels", "spans", "unknown", "answers", "sentences", "links", "title"}
+_BESIDE = {
+  "id",
+  "place",
+  "label",
+  "labels",
+  "spans",
+  "unknown",
+  "answers",
+  "sentences",
+  "links",
+  "title",
+}
 
 
 def asked_in(example: Mapping[str, object]) -> str:

@@ -6,9 +6,11 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Literal
 
 from luke_jax.errors import InputError
+from luke_jax.models.table import installed
 
 if TYPE_CHECKING:
   from luke_jax.tasks.contract import TextTask
+  from luke_jax.training.task import Settings
 
 TaskName = Literal[
   "typing", "relations", "ner", "cloze", "qa", "classification", "tagging", "linking", "labels"
@@ -24,17 +26,23 @@ CLASSES = {
   "linking": "EntityLinking",
   "labels": "LabelledNames",
 }
-BY_TAGS = "tagging"  # which finds names as "ner" does, by a tag for each word
 
 
 def task_class(name: str) -> "type[TextTask]":
-  """Returns the settings class of a task."""
+  """Returns the settings class of a task, of this package or of an installed one."""
+  if name not in CLASSES and (own := installed("luke_jax.tasks", name)):
+    return own
   return getattr(_room(name, "task"), CLASSES[name])
 
 
-def is_known(task: type) -> bool:
-  """Returns true if a class is one of the tasks that have names."""
-  return task.__module__.startswith("luke_jax.") and task.__name__ in CLASSES.values()
+def is_name(name: str) -> bool:
+  """Returns whether a task has this name, of this package or of an installed one."""
+  return name in CLASSES or installed("luke_jax.tasks", name) is not None
+
+
+def is_named(task: "type[Settings]") -> bool:
+  """Returns whether a class is found by its name; a model of another names the class."""
+  return is_name(task.name) and task_class(task.name) is task
 
 
 def task_files(name: str) -> ModuleType:

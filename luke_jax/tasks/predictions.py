@@ -15,6 +15,22 @@ class Span(NamedTuple):
   score: float
 
 
+class Labelled(NamedTuple):
+  """A half-open stretch of words, or of the characters of a text, and its label."""
+
+  start: int
+  end: int
+  label: str
+
+
+class Missed(NamedTuple):
+  """An entity of an example that no model can find, its place, and the reason."""
+
+  place: str
+  text: str
+  why: str
+
+
 @dataclasses.dataclass(frozen=True)
 class Types(Sequence[Span]):
   """Types of a mention, the most probable first, and the logits of all labels."""

@@ -1,7 +1,8 @@
 """How the engine runs a task on texts: files to rows, rows to batches, outputs to scores."""
 
+import contextlib
 import dataclasses
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Generic
 
 import jax
@@ -220,10 +221,22 @@ def checked(
   """Returns the examples that can be trained and scored on; the others are faults."""
   valid = []
   for example in examples:
-    with faults.caught():
+    with faults.caught(), _placed(example):
       task.check_example(example)
       valid.append(example)
   return valid
+
+
+@contextlib.contextmanager
+def _placed(example: object) -> Iterator[None]:
+  """Raises a ValueError of a task of the user's own as a fault of the example, with its place."""
+  try:
+    yield
+  except InputError:
+    raise
+  except ValueError as fault:
+    place = getattr(example, "place", None) or f"{example!r:.60}"
+    raise InputError(f"{place}: {fault}") from None
 
 
 def processor_for(task: TextTask, backbone: Backbone) -> Processor:

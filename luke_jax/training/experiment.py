@@ -4,6 +4,7 @@ import dataclasses
 import difflib
 import importlib
 import importlib.machinery
+import importlib.metadata
 import json
 import math
 import re
@@ -12,7 +13,7 @@ import traceback
 from collections.abc import Callable, Iterator, Mapping
 from fractions import Fraction
 from types import ModuleType
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from luke_jax import typed_values
 from luke_jax.errors import InputError
@@ -26,7 +27,9 @@ from luke_jax.training.task import Settings, Task
 from luke_jax.typed_values import dotted, field_kinds, is_group
 
 _ABSENT = object()
+Kind = TypeVar("Kind")
 _MOVED = {  # modules of tasks that runs and models name, where they were when those were saved
+  "luke_jax.tasks.links.task": "luke_jax.systems.transe.task",
   "luke_jax.tasks.aligned_pretraining": "luke_jax.systems.ernie_thu.pretraining",
   "luke_jax.tasks.unit_pretraining": "luke_jax.systems.ernie_baidu.pretraining",
 }
@@ -227,6 +230,33 @@ def _row(module: ModuleType, name: str) -> Row:
   raise InputError(f"{'no such row' if name else 'a table'}; expected {expected}")
 
 
+def own_classes(path: Path, kind: type[Kind]) -> tuple[type[Kind], type | None]:
+  """Returns the task of a user's file, a class of a kind, and the system of its experiment.
+
+  Without an experiment the task is the class that the file defines, the last in a line of them.
+  """
+  file, row = file_and_row(path)
+  try:
+    module = _module(file, file.read_bytes())
+  except OSError as fault:
+    raise InputError(f"{file}: {fault.strerror}; expected a file with a task") from None
+  except Exception as fault:
+    raise InputError(f"{file}: {_line(fault, file)}{_message(fault)}") from None
+  if row or hasattr(module, "config"):
+    experiment = load_experiment(path)
+    task: type = type(experiment.task)
+    if not issubclass(task, kind):
+      raise InputError(f"{path}: {task.__name__} is no {kind.__name__}; expected one")
+    return task, type(experiment.model)
+  own = [x for x in vars(module).values() if isinstance(x, type) and issubclass(x, kind)]
+  own = [x for x in own if x.__module__ == module.__name__]
+  last = [x for x in own if not any(x in other.__mro__[1:] for other in own)]
+  if len(last) != 1:
+    names = ", ".join(x.__name__ for x in last) or "none"
+    raise InputError(f"{path}: {names}; expected one class of {kind.__name__}, or config()")
+  return last[0], None
+
+
 def _module(path: Path, source: bytes) -> ModuleType:
   """Returns the module of a file, compiled anew and without a compiled file beside the user's."""
   name = "_experiment_" + re.sub(r"\W", "_", path.stem)
@@ -352,6 +382,9 @@ def _task_class(name: str, of_user: type | None) -> type:
       and _class_name(task_class) == name
     ):
       return task_class
+  for point in importlib.metadata.entry_points(group="luke_jax.tasks"):
+    if name == point.value:
+      return point.load()
   also = f" or {_class_name(of_user)}" if of_user else ""
   raise InputError(f"task.class: {name!r}; expected a task of luke_jax{also}")
 

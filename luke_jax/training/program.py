@@ -15,7 +15,7 @@ from flax.traverse_util import flatten_dict, unflatten_dict
 
 from luke_jax.errors import InputError
 from luke_jax.models import adapters
-from luke_jax.models.system import Backbone, Spread
+from luke_jax.models.system import Backbone, Spread, System
 from luke_jax.pipeline.batches import Lengths, MakeRows, Records, Rows, TrainingBatches
 from luke_jax.training import processes
 from luke_jax.training.experiment import Experiment
@@ -69,13 +69,9 @@ class Program:
         f"data.evaluation_batch_size: {data.evaluation_batch_size}; expected a multiple of the"
         f" {devices} devices"
       )
-    options = self.experiment.optimizer
-    for name, value, off in (("average", options.average, None), ("adapter", options.adapter, 0)):
-      if value != off and self.experiment.engine.touched_tables:
-        expected = f"expected {'null' if off is None else off}"
-        raise InputError(
-          f"optimizer.{name}: {value}; {expected}, as steps of this task change a few rows only"
-        )
+    model, adapter = self.experiment.model, self.experiment.optimizer.adapter
+    if adapter and not isinstance(model, System):
+      raise InputError(f"optimizer.adapter: {adapter}; expected 0, as {model.title} has no encoder")
 
   @functools.cached_property
   def backbone(self) -> Backbone:

@@ -2,7 +2,7 @@
 
 import abc
 import dataclasses
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar
 
 import jax
@@ -16,6 +16,10 @@ Tree = Any  # of arrays, as in `jax.tree`
 Params = dict[str, Any]  # such a tree
 DEV = "dev"  # the split that a run is scored on
 Batch = Mapping[str, Any]  # arrays, rows first
+# Trained and frozen parameters, the average of the trained ones if there is one, moments, step,
+# skipped, key.
+State = dict[str, Any]
+Update = Callable[[State, Batch], tuple[State, dict[str, jax.Array]]]
 
 
 class Settings(abc.ABC):
@@ -37,8 +41,6 @@ class Settings(abc.ABC):
 class Task(Settings):
   """Pure functions of a backbone; where they are the settings' own methods, both are one class."""
 
-  # Names of the tables of which a step reads and updates the rows of its batch alone.
-  touched_tables: ClassVar[tuple[str, ...]] = ()
   markers: ClassVar[bool] = True  # its tokenizer has LUKE's markers of entities
 
   @property
@@ -127,17 +129,14 @@ class Task(Settings):
   ) -> dict[str, np.ndarray]:
     """Returns records as arrays whose shape depends on the config only; one generator each."""
 
-  def touched(self, backbone: Backbone, batch: Batch) -> tuple[Mapping[str, jax.Array], Batch]:
-    """Returns the rows of `touched_tables` that a batch reads, and the batch with places in them.
+  def updated(
+    self, backbone: Backbone, state: State, batch: Batch, update: Update
+  ) -> tuple[State, dict[str, jax.Array]]:
+    """Returns the state after a batch, and metrics, by an update of all that trains.
 
-    The rows are ids by the table's path, each once, filled up with ids beyond the last. `loss` gets
-    these rows in place of the tables.
+    Of large tables a task may hand over the rows that the batch reads in place of all.
     """
-    return {}, batch
-
-  def bounded(self, params: Params) -> Params:
-    """Returns parameters after an update, within the bounds of the task, such as a length."""
-    return params
+    return update(state, batch)
 
   @abc.abstractmethod
   def predict(self, backbone: Backbone, params: Params, batch: Batch) -> Tree:

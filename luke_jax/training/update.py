@@ -1,24 +1,18 @@
 """Update of the state by a batch: gradients, the optimizer's step, and the numbers to log."""
 
 import dataclasses
-from collections.abc import Callable, Mapping
-from typing import Any
+import functools
 
 import jax
 import jax.numpy as jnp
 import optax
 
 from luke_jax.models.system import Backbone
-from luke_jax.nn.table_rows import rows_at, with_rows
 from luke_jax.training.experiment import Experiment
 from luke_jax.training.optimizer import Length, layer_masks, learning_rate, merge
-from luke_jax.training.task import Batch, Params, Task, Tree
+from luke_jax.training.task import Batch, Params, State, Tree
 
 AVERAGE = "average"
-# Trained and frozen parameters, the average of the trained ones if there is one, moments, step,
-# skipped, key.
-State = dict[str, Any]
-UPDATED = ("trained", "moments")
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -33,12 +27,11 @@ class Update:
 
   def step(self, state: State, batch: Batch, length: Length) -> tuple[State, dict[str, jax.Array]]:
     """Returns the state after a batch (micro-batches, rows, ...), and metrics."""
-    touched = touched_rows(self.experiment.engine, self.backbone, batch)
-    part, metrics = self._updated(touched.part(state), touched.batch, length)
-    return touched.whole(state, part), metrics
+    update = functools.partial(self._updated, length)
+    return self.experiment.engine.updated(self.backbone, state, batch, update)
 
   def _updated(
-    self, state: State, batch: Batch, length: Length
+    self, length: Length, state: State, batch: Batch
   ) -> tuple[State, dict[str, jax.Array]]:
     key = jax.random.fold_in(state["key"], state["step"])
     loss, metrics, gradients = self._gradients(state, batch, key)
@@ -47,8 +40,7 @@ class Update:
     norm = optax.tree.norm(gradients)
     before = state["moments"], state["trained"]
     updates, moments = self.optimizer.update(gradients, *before, length=length)
-    changed: Tree = optax.apply_updates(state["trained"], _masked(updates, masks))
-    trained = self.experiment.engine.bounded(changed)
+    trained: Tree = optax.apply_updates(state["trained"], _masked(updates, masks))
     # A step whose loss or gradient is not finite changes nothing, so that the state stays finite.
     finite = jnp.isfinite(loss) & jnp.isfinite(norm)
     trained, moments = jax.tree.map(
@@ -119,52 +111,3 @@ def _masked(tree: Tree, masks: Params | None) -> Tree:
 
 def _first(tree: Tree) -> Tree:
   return jax.tree.map(lambda x: x[0], tree)
-
-
-@dataclasses.dataclass(frozen=True)
-class Touched:
-  """The rows of tables that a batch touches, and the batch with places among them."""
-
-  ids: Mapping[str, jax.Array]  # by the end of the table's path
-  batch: Batch
-  axes: Mapping[str, str | None]  # of the mesh, over which a table's rows are spread
-
-  def part(self, state: State) -> State:
-    """Returns the state with the rows in place of the tables and of their moments."""
-
-    def rows(name: str, table: jax.Array) -> jax.Array:
-      return rows_at(table, self.ids[name], self.axes[name])
-
-    return {**state, **{part: self._changed(rows, state[part]) for part in (*UPDATED, "frozen")}}
-
-  def whole(self, state: State, part: State) -> State:
-    """Returns a state with tables, in which the rows of an updated part are written."""
-
-    def table(name: str, before: jax.Array, rows: jax.Array) -> jax.Array:
-      return with_rows(before, self.ids[name], rows, self.axes[name])
-
-    updated = {name: self._changed(table, state[name], part[name]) for name in UPDATED}
-    return {**part, **updated, "frozen": state["frozen"]}
-
-  def _changed(self, change: Callable[..., jax.Array], tree: Tree, *others: Tree) -> Tree:
-    """Returns a tree whose tables, and arrays at paths that end in theirs, are changed.
-
-    Others are those of the last tree.
-    """
-
-    def changed(path: tuple, *leaves: jax.Array) -> jax.Array:
-      name = jax.tree_util.keystr(path, simple=True, separator="/")
-      tables = [end for end in self.ids if f"/{name}".endswith(f"/{end}")]
-      return change(tables[0], *leaves) if tables else leaves[-1]
-
-    return jax.tree.map_with_path(changed, tree, *others)
-
-
-def touched_rows(task: Task, backbone: Backbone, batch: Batch) -> Touched:
-  """Returns the rows that a batch touches; none of a task whose parameters are all read."""
-  if not task.touched_tables:
-    return Touched({}, batch, {})
-  ids, local = task.touched(backbone, batch)
-  spread = backbone.config.layout.entities
-  axes = {name: backbone.spread.axis if name in spread else None for name in ids}
-  return Touched(ids, local, axes)

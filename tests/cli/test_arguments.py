@@ -24,14 +24,14 @@ from luke_jax.cli import main
     ("predict-masks a b --span 15", "--span: too few values; expected 2"),
     ("predict-masks a b --span a b", "--span: ['a', 'b']; expected INT INT"),
     ("parity a --tolerance small", "--tolerance: 'small'; expected FLOAT"),
-    ("bench encoder --rounds many", "--rounds: 'many'; expected INT"),
+    ("predict-masks a b --top many", "--top: 'many'; expected INT"),
     ("train ner --epochs 5", "--epochs: no such option; expected --set run.epochs=5"),
     ("train ner --lr=5e-5 -x", "--lr: no such option; expected --set optimizer.learning_rate=5e-5"),
     ("train ner --batch_size -x", "--batch-size: no such option; expected --set data.batch_size=V"),
     ("train ner --trian a", "--trian: no such option; expected another, perhaps --train"),
     ("train ner --gpu 1", "--gpu: no such option; expected another"),
     ("predict a --epochs 5", "--epochs: no such option; expected another"),
-    ("bench encoder --round 3", "--round: no such option; expected another, perhaps --rounds"),
+    ("predict-masks a b --tops 3", "--tops: no such option; expected another, perhaps --top"),
   ],
 )
 def test_what_is_refused(line, message, capsys):
@@ -49,7 +49,6 @@ def test_what_is_refused(line, message, capsys):
     ("convert", "SOURCE TARGET"),
     ("parity", "DIRECTORY"),
     ("entities add", "SOURCE TITLES TARGET"),
-    ("bench text", "DIRECTORY"),
   ],
 )
 def test_help_names_the_positional_arguments(name, arguments, capsys):

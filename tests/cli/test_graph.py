@@ -6,7 +6,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from luke_jax.cli import main
+from experiments import neighbours
+from luke_jax.cli import main, script
 
 SAMPLE = str(Path(__file__).parents[2] / "data" / "sample_graph")
 SMALL = ["model.hidden_size=8", "task.chunk=32", "task.negatives=8", "data.batch_size=8"]
@@ -54,7 +55,7 @@ def test_vectors_made_elsewhere_are_scored_by_their_names(run, tmp_path, capsys)
 
 
 def test_neighbours_are_listed_nearest_first(run, capsys):
-  assert main(["graph", "neighbours", str(run / "vectors"), "Q55", "--count", "3"]) == 0
+  assert script(neighbours.main, "neighbours", [str(run / "vectors"), "Q55", "--count", "3"]) == 0
   printed = capsys.readouterr().out
   assert printed.count("Q") == 3 and "Q55" not in printed
   distances = [float(x) for x in printed.split() if x.replace(".", "").isdigit() and "." in x]
@@ -68,8 +69,6 @@ def test_neighbours_are_listed_nearest_first(run, capsys):
     (["graph", "evaluate", SAMPLE, "--vectors", "nowhere"], "--norm: missing"),
     (["graph", "evaluate", SAMPLE, "--vectors", "x", "--norm", "1"], "x: no entity2vec.npy"),
     (["graph", "evaluate", SAMPLE, "--vectors", "x", "--norm", "3"], "--norm"),
-    (["graph", "neighbours", "nowhere", "Q1"], "nowhere: no entity2vec.npy"),
-    (["graph", "neighbours", "nowhere", "Q1", "--count", "0"], "--count: 0; expected 1 or more"),
     (["graph", "learn"], "'graph learn': no such command; expected one of graph train"),
   ],
 )
@@ -82,11 +81,17 @@ def test_faults_are_one_line(arguments, message, capsys, tmp_path, monkeypatch):
 
 
 def test_unknown_names_are_refused(run, capsys):
-  assert main(["graph", "neighbours", str(run / "vectors"), "Q999"]) == 2
+  assert script(neighbours.main, "neighbours", [str(run / "vectors"), "Q999"]) == 2
   assert "'Q999': no vector; expected a known name" in capsys.readouterr().err
-  ask = ["graph", "neighbours", str(run / "vectors"), "Q55", "--relation", "up"]
-  assert main(ask) == 2
+  ask = [str(run / "vectors"), "Q55", "--relation", "up"]
+  assert script(neighbours.main, "neighbours", ask) == 2
   assert "'up': no vector" in capsys.readouterr().err
+  for arguments, message in (
+    (["nowhere", "Q1"], "nowhere: no entity2vec.npy"),
+    ([*ask[:2], "--count", "0"], "--count: 0; expected 1 or more"),
+  ):
+    assert script(neighbours.main, "neighbours", arguments) == 2
+    assert message in capsys.readouterr().err
 
 
 def test_tables_of_different_widths_are_refused(run, tmp_path, capsys):

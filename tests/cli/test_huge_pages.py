@@ -11,8 +11,9 @@ from luke_jax.cli.process import ASKED, COMPUTING, HUGE_PAGES, waits_to_be_asked
 STARTS = """
 import os, sys
 print(os.environ.get("GLIBC_TUNABLES"), sys.argv[1:], flush=True)
-from luke_jax.cli.process import ask_for_huge_pages
-ask_for_huge_pages(sys.argv[1:])
+from luke_jax.cli import process
+if process.computes(sys.argv[1:]):
+  process.ask_for_huge_pages()
 """
 
 
@@ -47,7 +48,7 @@ def test_signals_wait_while_a_command_starts_again(monkeypatch):
   monkeypatch.setattr(os, "execv", execv)
   monkeypatch.setattr(os, "environ", {})
   monkeypatch.setattr(process, "waits_to_be_asked", lambda: True)
-  process.ask_for_huge_pages(["train"])
+  process.ask_for_huge_pages()
   assert blocked[0] >= set(process.HANDLED)
   assert not signal.pthread_sigmask(signal.SIG_BLOCK, ()) & set(process.HANDLED)
 

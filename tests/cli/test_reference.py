@@ -58,7 +58,7 @@ def test_every_argument_says_what_it_is(name, written):
   "row",
   [
     "| `--dtype float32\\|bfloat16\\|float16` | Type of the numbers on disk. | `float32` |",
-    "| `--rounds INT` | Number of times each side runs. | `7` |",
+    "| `--seeds TEXT` | First and last seed, or a list: 1..5 or 1,3,12. | `1..5` |",
     "| `--span INT INT` | First character of an entity and the one after its last, as often as"
     " needed. |  |",
     "| `--lite` | Keeps the special entities only. |  |",

@@ -8,12 +8,12 @@ import pytest
 from plan.texts import COLLECTIVES
 from sample_models import WIDTHS, save_start
 
-from luke_jax.cli import main
+from experiments.results.check import RUNS, checks, main
+from luke_jax.cli import script
 from luke_jax.errors import InputError
 from luke_jax.plan.chips import GIB
 from luke_jax.plan.compiling import Compiled, Memory, OutOfMemory
 from luke_jax.plan.hlo import parse
-from luke_jax.results.paper_runs import RUNS, checks
 from luke_jax.training.experiment import load_experiment
 
 EXPERIMENTS = Path(__file__).parents[2] / "experiments"
@@ -84,7 +84,7 @@ def test_the_files_of_the_rows_have_the_papers_settings(task, tmp_path, monkeypa
 
 def test_the_command(tmp_path, monkeypatch, capsys):
   monkeypatch.chdir(tmp_path)
-  assert main(["experiment", "check", str(EXPERIMENTS / "ner.py:no-entities")]) == 1
+  assert script(main, "check", [str(EXPERIMENTS / "ner.py:no-entities")]) == 1
   summary = json.loads(capsys.readouterr().out.splitlines()[-1])
   assert summary["deviating"] == 4 and summary["equal"] == 8
 
@@ -96,7 +96,7 @@ def test_memory_by_the_planner(fits, tmp_path, monkeypatch, capsys):
   result = Compiled(parse(COLLECTIVES), {}, used, 1.0) if fits else OutOfMemory(40 * GIB, 15, 1)
   monkeypatch.setattr("luke_jax.runs.planned.compile_in_child", lambda *_: result)
   row = str(EXPERIMENTS / "ner.py:no-entities")
-  assert main(["experiment", "check", row, "--topology", "v5e:2x4"]) == 1
+  assert script(main, "check", [row, "--topology", "v5e:2x4"]) == 1
   lines = capsys.readouterr().out.splitlines()
   assert ("3.0 GiB" if fits else "40.0 GiB") in " ".join(lines)
   assert json.loads(lines[-1])["deviating"] == (4 if fits else 5)

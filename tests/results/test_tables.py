@@ -1,21 +1,15 @@
-"""None"""
+"""Tables of results, and experiments in pairs of a seed."""
 
 import dataclasses
 import json
 
 import pytest
 
-from luke_jax.cli import main
+from experiments.results.compare import chance_of, compare, main
+from experiments.results.table import read_results, tables
+from luke_jax.cli import script
 from luke_jax.errors import InputError
-from luke_jax.results.tables import (
-  RESULT,
-  SeedResult,
-  chance_of,
-  compare,
-  hash_of,
-  read_results,
-  tables,
-)
+from luke_jax.runs.results import RESULT, SeedResult, hash_of
 
 PAPER = {"table": "Table 3: CoNLL-2003, test", "method": "LUKE-large", "split": "test", "f1": 94.3}
 
@@ -117,17 +111,17 @@ def test_the_command(tmp_path, capsys):
   for seed, (one, other) in enumerate([(0.5, 0.4), (0.7, 0.5)]):
     write(tmp_path / "one", seed, one)
     write(tmp_path / "other", seed, other)
-  arguments = ["experiment", "compare", str(tmp_path / "one"), str(tmp_path / "other")]
-  assert main(arguments) == 0
+  arguments = [str(tmp_path / "one"), str(tmp_path / "other")]
+  assert script(main, "compare", arguments) == 0
   lines = capsys.readouterr().out.splitlines()
   assert lines[0] == "| | seeds | f1 | below the first | p |"
   assert lines[2].endswith("one | 2 | 60.0 ± 14.1 | | |")
   assert lines[3].endswith("other | 2 | 45.0 ± 7.1 | 15.0 | 0.500 |")
-  assert main([*arguments, "--metric", "accuracy"]) == 2
+  assert script(main, "compare", [*arguments, "--metric", "accuracy"]) == 2
   assert "no test accuracy; expected one of test f1" in capsys.readouterr().err
-  assert main(arguments[:3]) == 2
+  assert script(main, "compare", arguments[:1]) == 2
   write(tmp_path / "other" / "again", 1, 0.1)
-  assert main(arguments) == 2
+  assert script(main, "compare", arguments) == 2
   assert "seed 1 twice" in capsys.readouterr().err
 
 
@@ -135,8 +129,8 @@ def test_scores_on_dev_are_compared_where_there_is_no_test(tmp_path, capsys):
   for folder, scores in (("one", (0.5, 0.7)), ("other", (0.4, 0.5))):
     for seed, f1 in enumerate(scores):
       write(tmp_path / folder, seed, f1, "dev")
-  arguments = ["experiment", "compare", str(tmp_path / "one"), str(tmp_path / "other")]
-  assert main(arguments) == 0
+  arguments = [str(tmp_path / "one"), str(tmp_path / "other")]
+  assert script(main, "compare", arguments) == 0
   assert "other | 2 | 45.0" in capsys.readouterr().out
-  assert main([*arguments, "--split", "test"]) == 2
+  assert script(main, "compare", [*arguments, "--split", "test"]) == 2
   assert "no test metric; expected one of dev f1" in capsys.readouterr().err

@@ -12,9 +12,9 @@ from luke_jax.graph.vectors import open_vectors
 from luke_jax.runs.notes import fingerprints
 from luke_jax.systems.ernie_baidu.pretraining import UnitPretraining
 from luke_jax.systems.ernie_thu.pretraining import AlignedPretraining
+from luke_jax.systems.transe.task import LinkPrediction
 from luke_jax.tasks.classification.task import TextClassification
 from luke_jax.tasks.known import CLASSES, task_class
-from luke_jax.tasks.links.task import LinkPrediction
 from luke_jax.tasks.pretraining import Pretraining
 from luke_jax.tasks.synthetic import SyntheticPretraining
 

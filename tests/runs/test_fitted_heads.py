@@ -15,7 +15,8 @@ from luke_jax.errors import InputError
 from luke_jax.runs import fitted_heads
 from luke_jax.runs.fitted_heads import head_for, ridge, states, with_fitted_head, with_shares
 from luke_jax.runs.outline import outline
-from luke_jax.runs.recipes import FEW, task_experiment
+from luke_jax.runs.recipes import task_experiment
+from luke_jax.runs.rules import FEW
 from luke_jax.runs.starts import start_model, start_params
 
 RNG = np.random.default_rng(0)

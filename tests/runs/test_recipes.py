@@ -13,13 +13,14 @@ import luke_jax
 from luke_jax.errors import InputError
 from luke_jax.inference.settings import task_of
 from luke_jax.models.table import SIZES
-from luke_jax.runs import recipes
+from luke_jax.runs import rules
 from luke_jax.runs.outline import outline
-from luke_jax.runs.recipes import form_of_names, task_experiment
+from luke_jax.runs.recipes import in_form, task_experiment
 from luke_jax.serve.limits import Limits
 from luke_jax.serve.service import Service
 from luke_jax.systems.bert import BertConfig
 from luke_jax.tasks.classification.task import TextClassification
+from luke_jax.tasks.ner.task import NamedEntities
 from luke_jax.tasks.tagging.task import Tagging
 from luke_jax.training.experiment import total_steps
 
@@ -46,7 +47,7 @@ def test_settings_suit_the_number_and_the_lengths_of_rows(start):
   assert max(lengths) <= chosen.task.words < max(lengths) + 64
   assert chosen.data.lengths == 1  # a tiny model trains on padding faster than programs compile
   large = dataclasses.replace(chosen, model=SIZES["luke-base"])
-  assert 1 < recipes._number_of_lengths(large, lengths, 10) <= recipes.MOST_LENGTHS
+  assert 1 < rules._number_of_lengths(large, lengths, 10) <= rules.MOST_LENGTHS
 
 
 @pytest.mark.parametrize("batch", [4, 64])
@@ -61,7 +62,7 @@ def test_scoring_takes_a_tenth_of_the_time_unless_told(start, batch):
 
 @pytest.mark.parametrize("run", [(), ("run.minutes=0.5",)])
 def test_a_sample_of_a_large_dev_chooses_the_checkpoint(start, tmp_path, monkeypatch, run):
-  monkeypatch.setattr(recipes, "_seconds_of_word", lambda _: 4e-4)
+  monkeypatch.setattr(rules, "_seconds_of_word", lambda _: 4e-4)
   rows = [{"text": f"{i} Ana .", "label": "ab"[i % 2]} for i in range(900)]
   train, dev = (written(tmp_path / f"{len(x)}.jsonl", x) for x in (rows[:200], rows[200:]))
   settings = ["task.fit_head=false", "data.lengths=1", *run]
@@ -69,7 +70,7 @@ def test_a_sample_of_a_large_dev_chooses_the_checkpoint(start, tmp_path, monkeyp
   sample, whole = (chosen.engine.records(chosen.backbone, x) for x in ("sample", "dev"))
   steps = total_steps(chosen.run, 200, chosen.data.batch_size)
   often = -(-steps // chosen.run.evaluate_every)
-  assert len(whole) == 700 and often > 1 and len(sample.examples) >= recipes.LEAST_SAMPLE
+  assert len(whole) == 700 and often > 1 and len(sample.examples) >= rules.LEAST_SAMPLE
   assert often * len(sample) / 3 <= 0.1 * steps * chosen.data.batch_size
   assert {x.id for x in sample.examples} < {x.id for x in whole.examples}
   assert [sample.examples[row.example].id for row in sample.rows] == [x.id for x in sample.examples]
@@ -79,12 +80,12 @@ def test_a_sample_of_a_large_dev_chooses_the_checkpoint(start, tmp_path, monkeyp
 
 def test_a_dev_of_few_examples_chooses_no_checkpoint(start, tmp_path):
   train, lines = sample_file("typing", "train"), Path(sample_file("typing", "dev")).read_text()
-  for number in (recipes.TELLING - 1, recipes.TELLING):
+  for number in (rules.TELLING - 1, rules.TELLING):
     dev = tmp_path / f"{number}.jsonl"
     dev.write_text("".join(lines.splitlines(keepends=True)[:number]))
     chosen = task_experiment("typing", (train, dev), Path(start), ["task.fit_head=false"])
     once = "of dev once, at the end" in outline(chosen)
-    assert once == (number < recipes.TELLING) == ("is kept" not in outline(chosen))
+    assert once == (number < rules.TELLING) == ("is kept" not in outline(chosen))
 
 
 def test_a_file_without_examples_is_told_of(start, tmp_path):
@@ -101,16 +102,18 @@ def test_held_out_examples_that_train_too_are_told_of(start, tmp_path):
   assert "examples of dev are trained on too: its scores are too high" in outline(chosen)
 
 
-@pytest.mark.parametrize(("config", "form"), [(None, "ner"), (BertConfig(), "tagging")])
+@pytest.mark.parametrize(("config", "form"), [(None, NamedEntities), (BertConfig(), Tagging)])
 def test_names_are_spans_where_there_are_entity_tokens_and_else_tags(config, form):
   base = backbone() if config is None else backbone(config)
-  assert form_of_names(base, ["run.seed=1"]) == (form, ["run.seed=1"])
-  for given, kind in (("spans", "ner"), ("tags", "tagging")):
-    assert form_of_names(base, [f"task.form={given}"]) == (kind, [])
+  assert in_form(NamedEntities, base, ["run.seed=1"]) == (form, ["run.seed=1"])
+  for given, kind in (("spans", NamedEntities), ("tags", Tagging)):
+    assert in_form(NamedEntities, base, [f"task.form={given}"]) == (kind, [])
   with pytest.raises(InputError, match=r"task.form: 'span'; expected one of spans, tags"):
-    form_of_names(base, ["task.form=span"])
+    in_form(NamedEntities, base, ["task.form=span"])
   with pytest.raises(InputError, match=r"task.span_words: a setting of spans, .* task.form=spans"):
-    form_of_names(base, ["task.form=tags", "task.span_words=3"])
+    in_form(NamedEntities, base, ["task.form=tags", "task.span_words=3"])
+  with pytest.raises(InputError, match=r"task.form: 'tags'; expected none for tagging"):
+    in_form(Tagging, base, ["task.form=tags"])
 
 
 def test_rows_of_independent_candidates_have_room_for_those_of_the_data(start):

@@ -269,7 +269,7 @@ def test_nothing_that_is_hardly_an_answer_is_shown(page):
   unsure = (
     "No answer that the model is sure of. Left out: “Bo”, of score 0.39; answers are shown from"
   )
-  unsure += " 0.40 on, where nine in ten are right."
+  unsure += " 0.40 on, of which nine in ten of dev are right."
   asked = {"Who is pope?": "no answer0.90", "Ana or Bo?": "Ana0.60Bo0.30", "Who perhaps?": unsure}
   for question, shown in asked.items():
     page.fill("#question", question)

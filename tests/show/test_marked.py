@@ -23,8 +23,7 @@ from luke_jax.show.marked import (
   terminal_text,
 )
 from luke_jax.tasks.evaluation import Mark
-from luke_jax.tasks.ner.tags import Labelled
-from luke_jax.tasks.predictions import Span
+from luke_jax.tasks.predictions import Labelled, Span
 
 GREEN, RED = range(61, 180), (*range(345, 360), *range(15))
 SAMPLE = Path(__file__).parents[2] / "data" / "sample_tasks" / "types.tsv"

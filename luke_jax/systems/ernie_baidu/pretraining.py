@@ -121,7 +121,7 @@ class UnitPretraining(Task):
   """Prediction of words of masked units, and of true pairs or dialogues (Sun et al., 2019, §3).
 
   A stage of the paper is a run whose mixture has one level only: single words (basic), phrases, or
-  entities. Files come from `luke-jax data units`, or are those of ERNIE's authors.
+  entities. Files come from `python -m data.ernie_baidu.units`, or are those of ERNIE's authors.
   """
 
   files: tuple[str, ...] = ()  # of instances

@@ -92,7 +92,7 @@ class AlignedPretraining(Task):
   """Prediction of masked words, of the next sentence, and of the entities beside words (§3.4).
 
   Of aligned words some get another entity as input and some none; all are to predict their own.
-  Pairs of sentences come from `luke-jax wiki pairs`, or are those of ERNIE's authors.
+  Pairs of sentences come from `python -m data.ernie_thu.pairs`, or are those of ERNIE's authors.
   """
 
   pairs: str = ""  # file of pairs, NAME.bin
@@ -271,7 +271,7 @@ class AlignedPretraining(Task):
 
 
 _EXPECTED = {
-  "pairs": "a file of pairs, as `luke-jax wiki pairs` makes",
+  "pairs": "a file of pairs, as `python -m data.ernie_thu.pairs` makes",
   "vectors": "a folder of entity vectors",
   "text": "the directory of a tokenizer",
 }

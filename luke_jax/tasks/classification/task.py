@@ -65,6 +65,7 @@ class TextClassification(TextTask[TextExample, Any]):
   columns: tuple[str, ...] = ()  # of files: field=column for each, or a benchmark, such as mnli
 
   name: ClassVar[str] = "classification"
+  answer: ClassVar[type | None] = Label
   heads: ClassVar[tuple[str, ...]] = ("text", "mean_text", "attributes")
 
   def __post_init__(self) -> None:
@@ -86,6 +87,21 @@ class TextClassification(TextTask[TextExample, Any]):
     if self.positive and self.labels and self.positive not in self.labels:
       names = ", ".join(self.labels)
       raise InputError(f"positive: {self.positive!r}: no label; expected one of {names}")
+
+  to_json = staticmethod(files.to_json)
+
+  def summary(self, examples: Sequence[TextExample]) -> Sequence[str]:
+    """Returns how many values each attribute has."""
+    values = zip(*(x.attributes for x in examples), strict=True)
+    return [
+      f"{name}: {len(set(of_one))} values"
+      for name, of_one in zip(self.attributes.names, values, strict=False)
+    ]
+
+  def own_data(self, pools_means: bool, given: Collection[str]) -> Mapping[str, object]:
+    """Returns settings that suit people's files: means of states of a start made for these."""
+    with_attributes = any(name.startswith("attributes") for name in given)
+    return {"pooling": "mean"} if pools_means and not with_attributes else {}
 
   def with_threshold(self, least: float) -> Self:
     """Returns the task with all labels of this probability or more."""

@@ -12,7 +12,7 @@ import numpy as np
 from luke_jax.errors import InputError, check_whole
 from luke_jax.files import Path
 from luke_jax.tasks.cloze import score
-from luke_jax.tasks.cloze.files import PLACEHOLDER, ClozeExample, parse, read
+from luke_jax.tasks.cloze.files import PLACEHOLDER, ClozeExample, parse, read, to_json
 from luke_jax.tasks.contract import RowLogits, TextTask
 from luke_jax.tasks.evaluation import Evaluation
 from luke_jax.tasks.files import Faults
@@ -166,6 +166,11 @@ class ClozeAnswering(TextTask[ClozeExample, list[Answer]]):
   authors: bool = False  # rows and losses of the authors' code, see docs/differences.md
 
   name: ClassVar[str] = "cloze"
+  answer: ClassVar[type | None] = Answer
+  fields: ClassVar[Mapping[str, object]] = {
+    "query": "@placeholder lives in Paris.",
+    "entities": [[0, 3], [13, 18]],
+  }
   heads: ClassVar[tuple[str, ...]] = ("cloze",)
   # In the order of the authors' models.
   new_words: ClassVar[Mapping[str, str]] = {
@@ -198,6 +203,7 @@ class ClozeAnswering(TextTask[ClozeExample, list[Answer]]):
     return 1 if self.authors else None
 
   parse = staticmethod(parse)
+  to_json = staticmethod(to_json)
 
   def read(self, path: Path, faults: Faults) -> list[ClozeExample]:
     """Reads the examples of a file."""

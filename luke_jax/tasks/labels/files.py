@@ -12,7 +12,7 @@ from luke_jax.tasks.files import Faults, listed, read_json_lines, read_text
 from luke_jax.tasks.ner import documents
 from luke_jax.tasks.ner import files as ner_files
 from luke_jax.tasks.ner.documents import PAPER, Reading
-from luke_jax.tasks.ner.tags import Labelled
+from luke_jax.tasks.predictions import Labelled
 from luke_jax.text.tokenizer import Bounds
 
 UNKNOWN, MENTIONS = "unknown", "mentions"

@@ -13,8 +13,7 @@ from luke_jax.tasks.files import Faults
 from luke_jax.tasks.labels.files import Example
 from luke_jax.tasks.ner import score as ner_score
 from luke_jax.tasks.ner.score import Predicted
-from luke_jax.tasks.ner.tags import Labelled
-from luke_jax.tasks.predictions import Span
+from luke_jax.tasks.predictions import Labelled, Span
 from luke_jax.text import Row
 
 

@@ -16,7 +16,8 @@ from luke_jax.heads.matching import LABELS
 from luke_jax.models.system import Backbone
 from luke_jax.nn.losses import IGNORED
 from luke_jax.pipeline.reads import Reads
-from luke_jax.tasks.contract import RowLogits, TextTask
+from luke_jax.tasks.calibration import LEAST, NEARLY_BEST, fitted, low_threshold, share_right
+from luke_jax.tasks.contract import ReadExamples, RowLogits, TextTask
 from luke_jax.tasks.evaluation import Evaluation
 from luke_jax.tasks.extra_inputs import ExtraInputs
 from luke_jax.tasks.files import Faults
@@ -26,10 +27,10 @@ from luke_jax.tasks.labels.files import Example
 from luke_jax.tasks.labels.wordings import NONE, TEXTS, VECTORS, open_wordings
 from luke_jax.tasks.ner.columns import check_names
 from luke_jax.tasks.ner.documents import Reading
-from luke_jax.tasks.ner.features import CandidateLimits
+from luke_jax.tasks.ner.features import CandidateLimits, missed_entities
 from luke_jax.tasks.ner.files import to_prediction
 from luke_jax.tasks.ner.task import ScoredSpan, apart
-from luke_jax.tasks.predictions import Span
+from luke_jax.tasks.predictions import Missed, Span
 from luke_jax.text import Processor, Row
 from luke_jax.text import Task as ProcessorTask
 from luke_jax.text.rows import Room, Sizes
@@ -99,6 +100,8 @@ class LabelledNames(TextTask[Example, list[Span]]):
   table: str = ""  # folder of labels and their vectors, which a run makes
 
   name: ClassVar[str] = "labels"
+  answer: ClassVar[type | None] = Span
+  reads_labels: ClassVar[bool] = True
   calibrated: ClassVar[bool] = False
   heads: ClassVar[tuple[str, ...]] = ("match",)
   text_task: ClassVar[ProcessorTask | None] = "entity_span_classification"
@@ -198,10 +201,64 @@ class LabelledNames(TextTask[Example, list[Span]]):
     labels = sorted({label for x in examples for labels in x.labels for label in labels})
     return labels + [f"{x}: {self.described[x]}" for x in labels if x in self.described]
 
-  def asked_of(self, examples: Sequence[Example]) -> tuple[str, ...]:
-    """Returns the labels to ask for in texts that have labels: all, or the most frequent ones."""
+  def asked_of(self, examples: Sequence[Example] | None) -> tuple[str, ...]:
+    """Returns the labels to ask for in texts that have labels: all, or the most frequent ones.
+
+    Elsewhere the few kinds that it learnt; raises InputError if it has none.
+    """
+    if self.labels:
+      return ()
+    if examples is not None:
+      return self._most_frequent(examples)
+    if not self.kinds:
+      given = 'labels=["person", "ship"], or --labels "person, ship"'
+      raise InputError(f"labels: none; expected those to look for, as {given}")
+    return self.kinds
+
+  def _most_frequent(self, examples: Sequence[Example]) -> tuple[str, ...]:
     counts = collections.Counter(x for example in examples for of in example.labels for x in of)
     return tuple(sorted(label for label, _ in counts.most_common(MOST)))
+
+  @property
+  def shown_labels(self) -> tuple[str, ...]:
+    """Returns the kinds that it learnt."""
+    return self.kinds
+
+  def counted_labels(self, examples: Sequence[Example]) -> str:
+    """Returns what a training says of the labels of its examples."""
+    return f"{len(self.wordings(examples)):,} to learn from; any at run time"
+
+  def tuned(
+    self, read: ReadExamples, dev: Sequence[Example], train: Sequence[Example]
+  ) -> Mapping[str, object]:
+    """Returns slope, offset and threshold by dev, and the kinds to ask for elsewhere.
+
+    Who learns few kinds will ask for these, in texts like dev; of many, elsewhere for others.
+    """
+    kinds = {label for x in dev or train for labels in x.labels for label in labels}
+    few = len(kinds) <= MOST
+    settings = self._meaning(read, dev, few=few) if dev else {}
+    return settings | ({"kinds": self._most_frequent(train)} if few else {})
+
+  def _meaning(
+    self, read: ReadExamples, examples: Sequence[Example], *, few: bool
+  ) -> dict[str, object]:
+    plain = dataclasses.replace(self, slope=1.0, offset=0.0, threshold=LEAST)
+    asked, rows, outputs = read(plain, examples)
+    predicted = asked.decode(examples, rows, outputs)
+    slope, offset = fitted(asked.evaluate(examples, predicted).answers)
+    answers, gold = score.found(examples, predicted, asked.labels)
+    threshold = share_right(
+      low_threshold(answers, gold, 0.0 if few else NEARLY_BEST), slope, offset
+    )
+    numbers = {"slope": slope, "offset": offset, "threshold": threshold}
+    return {name: round(x, 6) for name, x in numbers.items()}
+
+  to_json = staticmethod(files.to_json)
+
+  def missed(self, example: Example, rows: Sequence[Row] | None) -> Sequence[Missed]:
+    """Returns the names of a document that are too long, or no whole words."""
+    return missed_entities(example, self.span_words)
 
   def features(
     self, processor: Processor, examples: Sequence[Example], faults: Faults | None = None
@@ -275,7 +332,7 @@ class LabelledNames(TextTask[Example, list[Span]]):
     self, examples: Sequence[Example], predictions: Sequence[Sequence[Span]]
   ) -> Evaluation:
     """Returns F1 of names with their labels and the figures around it."""
-    return score.evaluate(examples, predictions, self.labels or self.asked_of(examples))
+    return score.evaluate(examples, predictions, self.labels or self._most_frequent(examples))
 
 
 def _labelled(

@@ -3,7 +3,7 @@
 import dataclasses
 import hashlib
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from typing import Any, ClassVar, Literal, NamedTuple, Self
+from typing import Any, ClassVar, NamedTuple, Self
 
 import jax
 import jax.numpy as jnp
@@ -15,23 +15,23 @@ from luke_jax.heads.linking import PRIORS, SETTLED, UNLIKELY, LinkingHead
 from luke_jax.models.network import Network
 from luke_jax.models.system import Backbone
 from luke_jax.nn.losses import IGNORED
-from luke_jax.tasks.calibration import share_right
-from luke_jax.tasks.contract import TextTask
+from luke_jax.tasks.calibration import Answered, share_right
+from luke_jax.tasks.contract import ReadExamples, TextTask
 from luke_jax.tasks.evaluation import Evaluation
 from luke_jax.tasks.extra_inputs import ExtraInputs
 from luke_jax.tasks.files import Faults
 from luke_jax.tasks.linking import score
 from luke_jax.tasks.linking.candidates import IDS, CandidateVectors, alone, candidates_of, entity_of
-from luke_jax.tasks.linking.files import LinkedMention, LinkingExample, parse, read
+from luke_jax.tasks.linking.files import LinkedMention, LinkingExample, parse, read, to_json
 from luke_jax.tasks.linking.knowledge import Candidates, Knowledge, open_knowledge
 from luke_jax.tasks.linking.names import NONE
+from luke_jax.tasks.linking.tuning import WITHHELD, tuned, withheld
 from luke_jax.tasks.predictions import Entity, Link
 from luke_jax.text import Processor, Row, TextInput
 from luke_jax.text.rows import Sizes
 from luke_jax.training.task import Batch, Params
 
 GIVEN = 0.5  # of the names of a row, at most, are given as settled in training
-WITHHELD = 10  # one name in so many is trained without its entity, so that none of them is right
 NONE_BY_PRIOR = np.log(0.05)  # logit of none where names decide by how often they mean entities
 
 
@@ -72,9 +72,10 @@ class EntityLinking(TextTask):
 
   name: ClassVar[str] = "linking"
   calibrated: ClassVar[bool] = False
+  answer: ClassVar[type | None] = Link
+  rate_of_many: ClassVar[float] = 0.4
   heads: ClassVar[tuple[str, ...]] = ("linking",)
   fixed_entities: ClassVar[bool] = True
-  entity_table: ClassVar[Literal["special", "whole"]] = "special"
 
   def __post_init__(self) -> None:
     super().__post_init__()
@@ -103,19 +104,27 @@ class EntityLinking(TextTask):
   @property
   def sizes(self) -> Sizes:
     """Returns a row's room for words, for names and for the pieces of one."""
-    return Sizes(self.words, self.names, self.mention)
+    return Sizes(self.words, self.entities or max(1, self.words // 8), self.mention)
 
-  @property
-  def names(self) -> int:
-    """Returns a row's room for names."""
-    return self.entities or max(1, self.words // 8)
+  def tuned(
+    self, read: ReadExamples, dev: Sequence[LinkingExample], train: Sequence[LinkingExample]
+  ) -> Mapping[str, object]:
+    """Returns how much it trusts what it learnt, and what its scores mean, if there is a dev."""
+    return tuned(self, read, dev) if dev else {}
+
+  def answers_withheld(
+    self, read: ReadExamples, examples: Sequence[LinkingExample]
+  ) -> list[Answered]:
+    """Returns the answers to one in ten names, whose entity is taken out of their candidates."""
+    return withheld(self, read, examples)
 
   @property
   def extra_inputs(self) -> tuple[ExtraInputs, ...]:
     """Returns the vectors of candidates."""
-    return (CandidateVectors(self.knowledge, self.names, self.candidates),)
+    return (CandidateVectors(self.knowledge, self.sizes.entities, self.candidates),)
 
   parse = staticmethod(parse)
+  to_json = staticmethod(to_json)
 
   def network(self, backbone: Backbone) -> Network:
     """Returns a backbone with a head for vectors as wide as those of the knowledge."""

@@ -18,8 +18,8 @@ from luke_jax.files import Path
 from luke_jax.tasks import label_studio
 from luke_jax.tasks.files import Faults, lines, listed, read_json
 from luke_jax.tasks.ner.columns import Document, Line, SentenceLines
-from luke_jax.tasks.ner.tags import REPAIR, Labelled, check_tag, chunks, illegal, scheme_of
-from luke_jax.tasks.predictions import Span
+from luke_jax.tasks.ner.tags import REPAIR, check_tag, chunks, illegal, scheme_of
+from luke_jax.tasks.predictions import Labelled, Span
 from luke_jax.tasks.tables import is_table, read_table
 from luke_jax.text import JoinedWords, join_words
 from luke_jax.text.sentences import split_sentences

@@ -12,7 +12,7 @@ from luke_jax.errors import InputError
 from luke_jax.nn.losses import IGNORED
 from luke_jax.tasks.files import Faults
 from luke_jax.tasks.ner.documents import NamesExample, to_words
-from luke_jax.tasks.ner.tags import Labelled
+from luke_jax.tasks.predictions import Labelled, Missed
 from luke_jax.text import Processor, Row
 from luke_jax.text.tokenizer import Bounds
 
@@ -302,14 +302,6 @@ def shares(first: int, last: int, room: int) -> Iterator[slice]:
     size = -(-count // -(-count // room))
     for start in range(first, last, size):
       yield slice(start, min(start + size, last))
-
-
-class Missed(NamedTuple):
-  """An entity that is no candidate, its place, and the reason."""
-
-  place: str
-  text: str
-  why: str
 
 
 def missed_entities(

@@ -44,8 +44,8 @@ from luke_jax.tasks.ner.documents import (
   to_words,
   words_of,
 )
-from luke_jax.tasks.ner.tags import Labelled, Scheme, chunks, tagged
-from luke_jax.tasks.predictions import Span
+from luke_jax.tasks.ner.tags import Scheme, chunks, tagged
+from luke_jax.tasks.predictions import Labelled, Span
 from luke_jax.tasks.tables import is_table
 from luke_jax.text.tokenizer import Bounds
 

@@ -23,8 +23,7 @@ from luke_jax.tasks.files import Faults, read_json_lines
 from luke_jax.tasks.ner.columns import has_tags, read_columns
 from luke_jax.tasks.ner.documents import NamesExample, labelled, to_characters
 from luke_jax.tasks.ner.files import is_json_lines, spans_in, tagged_spans
-from luke_jax.tasks.ner.tags import Labelled
-from luke_jax.tasks.predictions import Span, TaggedSpans
+from luke_jax.tasks.predictions import Labelled, Span, TaggedSpans
 
 Spans = set[Labelled]
 

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Literal, NamedTuple, get_args
 
 from luke_jax.errors import InputError
+from luke_jax.tasks.predictions import Labelled
 
 Scheme = Literal["IOB2", "IOB1", "BIOES", "BMESO"]
 SCHEMES: tuple[Scheme, ...] = get_args(Scheme)
@@ -19,14 +20,6 @@ _TAG = re.compile(r"[BIMES]-\S+")
 PREFIXES: Mapping[Scheme, str] = {"IOB2": "BI", "IOB1": "IB", "BIOES": "BIES", "BMESO": "BMES"}
 # Of the schemes that mark the ends of chunks: the prefix inside of them.
 _INSIDE: Mapping[Scheme, str] = {"BIOES": "I", "BMESO": "M"}
-
-
-class Labelled(NamedTuple):
-  """A half-open stretch of words, or of the characters of a text, and its label."""
-
-  start: int
-  end: int
-  label: str
 
 
 class Illegal(NamedTuple):

@@ -14,11 +14,12 @@ from luke_jax.nn.losses import IGNORED
 from luke_jax.tasks.contract import RowLogits, TextTask
 from luke_jax.tasks.evaluation import Evaluation
 from luke_jax.tasks.files import Faults
+from luke_jax.tasks.known import task_class
 from luke_jax.tasks.ner import features, files, score
 from luke_jax.tasks.ner.columns import check_names
 from luke_jax.tasks.ner.documents import NamesExample
 from luke_jax.tasks.ner.features import check_learnable
-from luke_jax.tasks.predictions import Span
+from luke_jax.tasks.predictions import Labelled, Missed, Span
 from luke_jax.text import Processor, Row
 from luke_jax.text import Task as ProcessorTask
 from luke_jax.text.rows import Sizes
@@ -53,6 +54,9 @@ class NamedEntities(TextTask[NamesExample, list[Span]]):
   tag_names: tuple[str, ...] = ()  # of tags that are numbers, from 0
 
   name: ClassVar[str] = "ner"
+  answer: ClassVar[type | None] = Span
+  candidates_by_data: ClassVar[bool] = True
+  english_start: ClassVar[str] = "labels"
   heads: ClassVar[tuple[str, ...]] = ("span",)
   by_length: ClassVar[bool] = False  # candidates of short sentences would count for more
   text_task: ClassVar[ProcessorTask | None] = "entity_span_classification"
@@ -65,6 +69,18 @@ class NamedEntities(TextTask[NamesExample, list[Span]]):
       check_whole(1, span_pieces=self.span_pieces)
     check_whole(LEAST, window=self.window)
     object.__setattr__(self, "window", min(self.window, self.words))
+
+  @classmethod
+  def forms(cls, backbone: Backbone) -> Mapping[str, type[TextTask]]:
+    """Returns names by spans, or by a tag for each word.
+
+    Spans that are read as entities need entity tokens; tags learn faster without. A class of one's
+    own stays what it is.
+    """
+    spans, tags = {"spans": cls}, {"tags": task_class("tagging")}
+    if cls is not NamedEntities:
+      return spans
+    return spans | tags if backbone.entities else tags | spans
 
   @property
   def metric(self) -> str:
@@ -130,6 +146,16 @@ class NamedEntities(TextTask[NamesExample, list[Span]]):
   def check_example(self, example: NamesExample) -> None:
     """Raises InputError for a document without entities, or with a label that the model lacks."""
     files.check_spans(example, self.labels[1:])
+
+  to_json = staticmethod(files.to_json)
+
+  def missed(self, example: NamesExample, rows: Sequence[Row] | None) -> Sequence[Missed]:
+    """Returns the entities of a document that are no candidates."""
+    return features.missed_entities(example, self.span_words, rows)
+
+  def marks(self, row: Row) -> Sequence[Labelled]:
+    """Returns the entities of a row, as places in its word pieces."""
+    return list(features.marks(row, self.labels))
 
   def features(
     self, processor: Processor, examples: Sequence[NamesExample], faults: Faults | None = None

@@ -7,7 +7,7 @@ import dataclasses
 import functools
 import math
 from collections.abc import Collection, Mapping, Sequence
-from typing import ClassVar, Literal
+from typing import ClassVar, Literal, Self
 
 import jax
 import jax.numpy as jnp
@@ -23,7 +23,7 @@ from luke_jax.tasks.evaluation import Evaluation
 from luke_jax.tasks.files import Faults
 from luke_jax.tasks.predictions import Answer
 from luke_jax.tasks.qa import decoding, features, score
-from luke_jax.tasks.qa.files import COLUMNS, EntityReference, QuestionExample, parse, read
+from luke_jax.tasks.qa.files import COLUMNS, EntityReference, QuestionExample, parse, read, to_json
 from luke_jax.text import Processor, Row
 from luke_jax.text.rows import Sizes
 from luke_jax.training.task import Batch, Params
@@ -54,7 +54,9 @@ class QuestionAnswering(TextTask[QuestionExample, list[Answer]]):
   authors: bool = False  # rows and losses of the authors' code, see docs/differences.md
 
   name: ClassVar[str] = "qa"
+  answer: ClassVar[type | None] = Answer
   spreadsheet: ClassVar[Sequence[str]] = COLUMNS
+  fields: ClassVar[Mapping[str, object]] = {"question": "Where does Ana live?"}
   heads: ClassVar[tuple[str, ...]] = ("answer",)
   entity_table: ClassVar[Literal["special", "whole"]] = "whole"
 
@@ -68,6 +70,10 @@ class QuestionAnswering(TextTask[QuestionExample, list[Answer]]):
     check_whole(1, answer_words=self.answer_words, n_best=self.n_best)
     if not math.isfinite(self.null_threshold):
       raise InputError(f"null_threshold: {self.null_threshold!r}; expected a number")
+
+  def for_predictions(self) -> Self:
+    """Returns the task, which reads questions whole."""
+    return dataclasses.replace(self, question_words=0)
 
   @property
   def metric(self) -> str:
@@ -85,6 +91,7 @@ class QuestionAnswering(TextTask[QuestionExample, list[Answer]]):
     return 2 if self.authors else None
 
   parse = staticmethod(parse)
+  to_json = staticmethod(to_json)
 
   def reads(self) -> Reads:
     """Returns the manifests of what links texts."""

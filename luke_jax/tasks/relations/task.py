@@ -20,7 +20,7 @@ from luke_jax.tasks.label_checks import check_label
 from luke_jax.tasks.marked import marked_rows
 from luke_jax.tasks.predictions import Mention, Relation
 from luke_jax.tasks.relations import score
-from luke_jax.tasks.relations.files import COLUMNS, RelationExample, parse, read
+from luke_jax.tasks.relations.files import COLUMNS, RelationExample, parse, read, to_json
 from luke_jax.text import Processor, Row
 from luke_jax.text import Task as ProcessorTask
 from luke_jax.text.alignment import Alignment
@@ -43,7 +43,9 @@ class RelationClassification(TextTask[RelationExample, Relation]):
   bias: bool = False  # of the classifier; LUKE's has none, that of mLUKE's authors has one
 
   name: ClassVar[str] = "relations"
+  answer: ClassVar[type | None] = Relation
   spreadsheet: ClassVar[Sequence[str]] = COLUMNS
+  fields: ClassVar[Mapping[str, object]] = {"head": [0, 3], "tail": [13, 18]}
   heads: ClassVar[tuple[str, ...]] = ("pair",)
   text_task: ClassVar[ProcessorTask | None] = "entity_pair_classification"
   new_words: ClassVar[Mapping[str, str]] = {"<ent>": "@", "<ent2>": "#"}
@@ -71,6 +73,11 @@ class RelationClassification(TextTask[RelationExample, Relation]):
     return self.negative or score.negative_of(self.labels)
 
   @property
+  def none_label(self) -> str | None:
+    """Returns the label of no relation, or what an example without an answer has."""
+    return self.no_relation or score.UNANSWERED
+
+  @property
   def sizes(self) -> Sizes:
     """Returns a row's room for words, for entities and for the pieces of a mention."""
     return Sizes(self.words, 2, self.mention)
@@ -81,6 +88,7 @@ class RelationClassification(TextTask[RelationExample, Relation]):
     return 4 if self.authors else None
 
   parse = staticmethod(parse)
+  to_json = staticmethod(to_json)
 
   def network(self, backbone: Backbone) -> Network:
     """Returns a backbone with the head of pairs, whose classifier has a bias if it is asked for."""

@@ -13,8 +13,8 @@ from luke_jax.tasks import word_vectors
 from luke_jax.tasks.files import Faults
 from luke_jax.tasks.ner.documents import NamesExample, to_words
 from luke_jax.tasks.ner.features import AROUND, lengths_of, tokenized, window
-from luke_jax.tasks.ner.tags import Labelled, Scheme, chunks, legal_chunks, tagged
-from luke_jax.tasks.predictions import Span
+from luke_jax.tasks.ner.tags import Scheme, chunks, legal_chunks, tagged
+from luke_jax.tasks.predictions import Labelled, Span
 from luke_jax.tasks.word_vectors import ROWS
 from luke_jax.text import Processor, Row
 from luke_jax.text.tokenizer import Bounds, Tokenizer

@@ -20,7 +20,7 @@ from luke_jax.tasks.evaluation import Evaluation
 from luke_jax.tasks.files import Faults
 from luke_jax.tasks.ner import files
 from luke_jax.tasks.ner.columns import check_names
-from luke_jax.tasks.ner.documents import NamesExample, by_characters
+from luke_jax.tasks.ner.documents import NamesExample, by_characters, to_words
 from luke_jax.tasks.ner.tags import (
   PREFIXES,
   Scheme,
@@ -28,13 +28,15 @@ from luke_jax.tasks.ner.tags import (
   may_follow,
   scheme_of_labels,
 )
-from luke_jax.tasks.predictions import TaggedSpans
+from luke_jax.tasks.predictions import Missed, Span, TaggedSpans
 from luke_jax.tasks.tagging import features, score
 from luke_jax.tasks.tagging.features import spans_of
 from luke_jax.tasks.word_vectors import WordVectors
 from luke_jax.text import Processor, Row
 from luke_jax.text.rows import Sizes
 from luke_jax.training.task import Batch
+
+NOT_TAGGED = "no whole words of a sentence, or within another"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -58,6 +60,8 @@ class Tagging(TextTask[NamesExample, TaggedSpans]):
   tag_names: tuple[str, ...] = ()  # of tags that are numbers, from 0
 
   name: ClassVar[str] = "tagging"
+  answer: ClassVar[type | None] = Span
+  english_start: ClassVar[str] = "labels"
   heads: ClassVar[tuple[str, ...]] = ("token", "crf")
 
   def __post_init__(self) -> None:
@@ -142,6 +146,32 @@ class Tagging(TextTask[NamesExample, TaggedSpans]):
   def label_of_name(self, name: str) -> str:
     """Returns the tag of a name's first word."""
     return f"B-{name}"
+
+  to_json = staticmethod(files.to_json)
+
+  def missed(self, example: NamesExample, rows: Sequence[Row] | None) -> Sequence[Missed]:
+    """Returns the entities of a document that tags cannot say."""
+    spans = example.spans or ()
+    apart = set(features.spans_apart(example))
+    return [
+      Missed(example.place_of(span.start), example.text[span.start : span.end], NOT_TAGGED)
+      for span, words in zip(spans, to_words(example, spans), strict=True)
+      if words not in apart
+    ]
+
+  def counted_labels(self, examples: Sequence[NamesExample]) -> str:
+    """Returns what a training says of the labels, without their prefixes."""
+    names = dict.fromkeys(tag[2:] for tag in self.labels if tag != "O")
+    return f"{len(names)}: {', '.join(names)}"
+
+  def own_data(self, pools_means: bool, given: Collection[str]) -> Mapping[str, object]:
+    """Returns settings that suit people's files: the best path of tags."""
+    return {"crf": True}
+
+  @property
+  def title(self) -> str:
+    """Returns what it is called."""
+    return "names by a tag for each word"
 
   def features(
     self, processor: Processor, examples: Sequence[NamesExample], faults: Faults | None = None

@@ -17,7 +17,7 @@ from luke_jax.tasks.label_checks import check_label
 from luke_jax.tasks.marked import marked_rows
 from luke_jax.tasks.predictions import Span, Types
 from luke_jax.tasks.typing import score
-from luke_jax.tasks.typing.files import COLUMNS, TypingExample, parse, read
+from luke_jax.tasks.typing.files import COLUMNS, TypingExample, parse, read, to_json
 from luke_jax.text import Processor, Row
 from luke_jax.text import Task as ProcessorTask
 from luke_jax.text.alignment import Alignment
@@ -41,7 +41,9 @@ class EntityTyping(TextTask[TypingExample, Types]):
   authors: bool = False  # rows and losses of the authors' code, see docs/differences.md
 
   name: ClassVar[str] = "typing"
+  answer: ClassVar[type | None] = Types
   spreadsheet: ClassVar[Sequence[str]] = COLUMNS
+  fields: ClassVar[Mapping[str, object]] = {"span": [0, 3]}
   heads: ClassVar[tuple[str, ...]] = ("entity",)
   text_task: ClassVar[ProcessorTask | None] = "entity_classification"
   new_words: ClassVar[Mapping[str, str]] = {"<ent>": "@", "<ent2>": "#"}
@@ -76,6 +78,7 @@ class EntityTyping(TextTask[TypingExample, Types]):
     return 2 if self.authors else None
 
   parse = staticmethod(parse)
+  to_json = staticmethod(to_json)
 
   def read(self, path: Path, faults: Faults) -> list[TypingExample]:
     """Reads the examples of a file."""

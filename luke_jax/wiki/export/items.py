@@ -13,10 +13,9 @@ import numpy as np
 from luke_jax.errors import InputError
 from luke_jax.files import Path, read_json, write_json
 from luke_jax.files.copies import local
-from luke_jax.wiki.read.wikidata import KINDS, Item, check_name, read_items
+from luke_jax.wiki.read.wikidata import KINDS, Item, check_name, read_items, read_names
 from luke_jax.wiki.read.wikidata_sql import SQL, Sitelink, read_sql
 from luke_jax.wiki.stages.files import save_array
-from luke_jax.wiki.stages.linked_documents import read_names
 from luke_jax.wiki.stages.title_stage import NOWHERE, Titles
 
 ITEMS, CLASSES = "items.npy", "classes.json"

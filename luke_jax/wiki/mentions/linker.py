@@ -6,7 +6,7 @@ from luke_jax.files import Path, read_json
 from luke_jax.text.alignment import AlignedEntity
 from luke_jax.wiki.mentions.annotate import LINKED_OFTEN, annotate
 from luke_jax.wiki.mentions.table import Mentions
-from luke_jax.wiki.stages.linked_documents import read_names
+from luke_jax.wiki.read.wikidata import read_names
 from luke_jax.wiki.stages.stage import MANIFEST
 
 

@@ -4,7 +4,7 @@ import bz2
 import gzip
 import json
 import zlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import IO, Any, NamedTuple
 
@@ -161,3 +161,26 @@ def _sitelinks(links: Any, where: str) -> dict[str, str]:
 def _short(text: bytes) -> str:
   start = text[:40].decode(errors="replace")
   return repr(start + "…" if len(text) > 40 else start)
+
+
+def read_names(path: Path, site: str) -> Iterable[tuple[str, str]]:
+  """Yields titles with the names of their entities: lines of `title<TAB>Q42`, or Wikidata's dump.
+
+  `site` is the wiki whose titles a dump is asked for, such as enwiki.
+  """
+  if path.name.endswith(KINDS):
+    check_name(path)
+    with path.open("rb") as file:
+      for item in read_items(file, path):
+        if title := item.sitelinks.get(site):
+          yield title, item.id
+    return
+  try:
+    with path.open(encoding="utf-8") as lines:
+      for number, line in enumerate(lines, start=1):
+        title, tab, name = line.rstrip("\n").rpartition("\t")
+        if not tab or not title or not name.strip():
+          raise InputError(f"{path}: line {number}: {line!r:.60}; expected a title, a tab, a Qid")
+        yield title, name.strip()
+  except (OSError, UnicodeDecodeError) as fault:
+    raise InputError(f"{path}: {fault}; expected titles with their Qids") from None

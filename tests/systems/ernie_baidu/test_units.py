@@ -7,7 +7,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from luke_jax.cli import main
+from data.ernie_baidu import units as program
+from luke_jax.cli import script
 from luke_jax.errors import InputError
 from luke_jax.files import Path as LukePath
 from luke_jax.pipeline.instances import NONE
@@ -175,8 +176,8 @@ def tokenizer(tmp_path, monkeypatch):
 
 
 def made(tokenizer, source, *options):
-  command = ["data", "units", source, "--tokenizer", "words", "--output", "made.gz", *options]
-  assert main(command) == 0
+  command = [source, "--tokenizer", "words", "--output", "made.gz", *options]
+  assert script(program.main, "units", command) == 0
   names = WORDS.split()
   file = read_units("made.gz", 2)
   read = [file.instance(i, 0) for i in range(len(file))]
@@ -232,7 +233,7 @@ def test_speakers_give_the_other_patterns(tokenizer, capsys):
     file.write("\n")
   roles = [x.token_type_ids.tolist() for _, x in made(tokenizer, "talks.jsonl")]
   assert roles == [[0] * 4 + [1] * 6, [0] * 7 + [1] * 3]
-  command = ["data", "units", "talks.jsonl", "--tokenizer", "words", "--output", "none.gz"]
+  command = ["talks.jsonl", "--tokenizer", "words", "--output", "none.gz"]
   for line, message in [
     (json.dumps(talk("ABBBA")), "utterances 2 to 4 are all of 'B'; expected roles QRQ, QRR or QQR"),
     ('{"text": "x"}', "no list of utterances; expected"),
@@ -241,11 +242,11 @@ def test_speakers_give_the_other_patterns(tokenizer, capsys):
     ("好", "no JSON; expected"),
   ]:
     Path("talks.jsonl").write_text(f"{json.dumps(talk('ABA'))}\n{line}\n", encoding="utf-8")
-    assert main(command) == 2
+    assert script(program.main, "units", command) == 2
     assert f"talks.jsonl: line 2: {message}" in capsys.readouterr().err
     assert not Path("none.gz").exists()
   for name in ("gone.jsonl", "gone.txt"):
-    assert main([*command[:2], name, *command[3:]]) == 2
+    assert script(program.main, "units", [name, *command[1:]]) == 2
     assert f"luke-jax: {name}: no such file; expected" in capsys.readouterr().err
 
 

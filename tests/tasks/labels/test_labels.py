@@ -30,11 +30,11 @@ from luke_jax.inference.predicting import asked
 from luke_jax.inference.settings import processor_of, task_of
 from luke_jax.models.keys import flatten
 from luke_jax.nn.losses import IGNORED
-from luke_jax.runs.models import calibrate, fitted, low_threshold
+from luke_jax.runs.models import calibrate
 from luke_jax.runs.outline import outline
 from luke_jax.runs.recipes import task_experiment
 from luke_jax.runs.starts import start_directory, start_params
-from luke_jax.tasks.calibration import Answered, calibration_error
+from luke_jax.tasks.calibration import Answered, calibration_error, fitted, low_threshold
 from luke_jax.tasks.files import Faults
 from luke_jax.tasks.labels import score
 from luke_jax.tasks.labels.features import IDS, LearningRoom, Lessons

@@ -18,7 +18,6 @@ from luke_jax.files import Path
 from luke_jax.heads.linking import PRIORS, SETTLED, VECTORS, LinkingHead
 from luke_jax.models.network import apply, initial_params
 from luke_jax.nn.losses import IGNORED
-from luke_jax.runs.recipes import _suited
 from luke_jax.runs.starts import start_model
 from luke_jax.systems.bert import BertConfig
 from luke_jax.systems.luke import LukeConfig
@@ -35,7 +34,6 @@ from luke_jax.tasks.linking.names import NONE, Meanings, key_of
 from luke_jax.tasks.linking.task import EntityLinking
 from luke_jax.tasks.predictions import Link
 from luke_jax.tasks.running import Running, processor_for
-from luke_jax.training.experiment import Experiment
 
 ENTITIES = [
   About("Ana Ferrier", "a painter", "Q1"),
@@ -335,8 +333,8 @@ def test_names_read_what_the_others_mean_and_nothing_of_padding(folder):
   def logits(**changes):
     return np.asarray(applied(network, params, inputs | changes)["logits"])[0]
 
-  before, order = logits(), np.array([2, 0, 1, *range(3, made.names)])
-  turned = {name: x[:, order] for name, x in inputs.items() if x.shape[1] == made.names}
+  before, order = logits(), np.array([2, 0, 1, *range(3, made.sizes.entities)])
+  turned = {name: x[:, order] for name, x in inputs.items() if x.shape[1] == made.sizes.entities}
   np.testing.assert_allclose(logits(**turned), before[order], atol=1e-5)
   unknown = inputs[PRIORS].copy()
   unknown[:, 2] = 0  # the last name means nothing that is known, so it is no longer read
@@ -351,13 +349,6 @@ def test_training_starts_with_a_head_as_wide_as_the_knowledge(folder, tmp_path):
   made = EntityLinking(knowledge=str(folder), text=str(start))
   head = start_model(start, made, "special").network.head
   assert isinstance(head, LinkingHead) and (head.vectors, head.rounds) == (8, 1)
-
-
-def test_many_examples_train_at_a_lower_rate(folder):
-  system = small(BertConfig)
-  experiment = Experiment(model=system, task=EntityLinking(knowledge=str(folder)))
-  few, many = (_suited(experiment, np.full(x, 60), experiment).optimizer for x in (9999, 10000))
-  assert many.learning_rate == pytest.approx(0.4 * few.learning_rate)
 
 
 def test_settings_are_checked(folder):

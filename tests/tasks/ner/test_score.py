@@ -16,8 +16,7 @@ from luke_jax.tasks.ner.score import (
   score_file,
   without_labels,
 )
-from luke_jax.tasks.ner.tags import Labelled
-from luke_jax.tasks.predictions import Span, TaggedSpans
+from luke_jax.tasks.predictions import Labelled, Span, TaggedSpans
 
 GOLD = """-DOCSTART- O
 

@@ -8,7 +8,6 @@ from luke_jax.errors import InputError
 from luke_jax.tasks.ner.tags import (
   PREFIXES,
   SCHEMES,
-  Labelled,
   chunks,
   illegal,
   legal_chunks,
@@ -17,6 +16,7 @@ from luke_jax.tasks.ner.tags import (
   scheme_of_labels,
   tagged,
 )
+from luke_jax.tasks.predictions import Labelled
 
 TAGS = {
   "IOB1": "I-PER I-PER I-PER B-PER O I-LOC I-PER",

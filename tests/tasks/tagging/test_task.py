@@ -20,7 +20,7 @@ from luke_jax.nn.layers import Numerics
 from luke_jax.nn.losses import IGNORED
 from luke_jax.tasks.files import Faults
 from luke_jax.tasks.ner.documents import of_words, to_characters
-from luke_jax.tasks.ner.tags import Labelled
+from luke_jax.tasks.predictions import Labelled
 from luke_jax.tasks.running import checked, processor_for
 from luke_jax.tasks.tagging.task import Tagging, best_tags
 from luke_jax.training.optimizer import Optimizer

@@ -1,0 +1,52 @@
+"""Runs a benchmark: `python -m benchmarks NAME`."""
+
+import importlib
+import signal
+import sys
+from collections.abc import Sequence
+
+from luke_jax.cli import HELP, ended
+from luke_jax.cli.arguments import bound
+from luke_jax.cli.process import HANDLED, ask_for_huge_pages, keep_programs, leave_out_tpus
+from luke_jax.errors import InputError
+
+OF_DATA = {
+  "pipeline": "Times the making of pretraining batches.",
+  "text": "Times texts to inputs against transformers' tokenizer.",
+  "wiki": "Times all stages from a dump to training records.",
+}
+OF_MODELS = {
+  "encoder": "Times the encoder against transformers, side by side.",
+  "engine": "Times what a training run spends between its steps.",
+  "graph": "Times the training of TransE beside PyKEEN, in turn.",
+  "ner": "Times named entities against the usual transformers loop.",
+  "step": "Times an experiment's training step, without the loop around it.",
+  "tener": "Times a TENER beside the same network in PyTorch.",
+  "train": "Times steps of fine-tuning beside PyTorch with transformers and peft.",
+}
+BENCHMARKS = OF_MODELS | OF_DATA
+
+
+def main(arguments: Sequence[str]) -> int:
+  """Runs a benchmark and returns the exit status."""
+  return ended(lambda: _run(*arguments))
+
+
+def _run(name: str = "--help", *arguments: str) -> int | None:
+  if name in HELP:
+    listed = (f"  {x:8}  {line}" for x, line in BENCHMARKS.items())
+    print("\n".join(["usage: python -m benchmarks NAME ...\n", *listed]))
+    return 0
+  if name not in BENCHMARKS:
+    raise InputError(f"{name}: no such benchmark; expected one of {', '.join(BENCHMARKS)}")
+  run = importlib.import_module(f"benchmarks.{name}").main
+  return bound(run, f"python -m benchmarks {name}", arguments)()
+
+
+if __name__ == "__main__":
+  keep_programs()
+  leave_out_tpus()
+  if sys.argv[1:2] and sys.argv[1] in OF_MODELS:
+    ask_for_huge_pages()
+  signal.pthread_sigmask(signal.SIG_UNBLOCK, HANDLED)
+  sys.exit(main(sys.argv[1:]))

@@ -1,1 +1,0 @@
-"""Benchmarks that time two sides in turn in one run, so that noise affects both alike."""

@@ -1,1 +1,0 @@
-"""Results of experiments: the scores of runs with their circumstances, and the paper's tables."""

@@ -1,1 +1,0 @@
-"""Names in a wiki's text with the types of what they mean."""
