@@ -1,6 +1,7 @@
 """Experiments: all that a run depends on, in one frozen value, from Python files and as JSON."""
 
 import dataclasses
+import difflib
 import importlib
 import importlib.machinery
 import importlib.metadata
@@ -9,10 +10,10 @@ import math
 import re
 import sys
 import traceback
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from fractions import Fraction
 from types import ModuleType
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from luke_jax import typed_values
 from luke_jax.errors import InputError
@@ -165,34 +166,68 @@ def total_steps(run: Run, records: int, batch_size: int) -> int:
   return math.ceil(records * Fraction(str(run.epochs)) / batch_size)
 
 
+class Row(NamedTuple):
+  """A row of a table in an experiment file, made by `overrides.row`."""
+
+  config: Callable[[], Experiment]
+  paper: Mapping[str, Any]  # the published row: table, method, split and scores
+
+
 def load_experiment(path: Path) -> Experiment:
-  """Returns the result of `config()` of an experiment file, its fields checked by type."""
-  return experiment_and_notes(path, "")[0]
+  """Returns the experiment of FILE.py, or of a row, FILE.py:ROW, its fields checked by type."""
+  return experiment_and_paper(path)[0]
 
 
-def experiment_and_notes(path: Path, name: str) -> tuple[Experiment, dict[str, object]]:
-  """Returns the result of `config()` of an experiment file, and a constant of the file, if any."""
-  if path.is_file() and path.suffix != ".py":
-    raise InputError(f"{path}: not a .py file; expected an experiment file")
+def experiment_and_paper(path: Path) -> tuple[Experiment, dict[str, Any]]:
+  """Returns an experiment as `load_experiment` does, and the published row that belongs to it."""
+  file, name = file_and_row(path)
+  if file.is_file() and file.suffix != ".py":
+    raise InputError(f"{file}: not a .py file; expected an experiment file")
   try:
-    source = path.read_bytes()
+    source = file.read_bytes()
   except OSError as fault:
-    raise InputError(f"{path}: {fault.strerror}; expected an experiment file") from None
+    raise InputError(f"{file}: {fault.strerror}; expected an experiment file") from None
   line = ""
   try:
-    module = _module(path, source)
-    config = getattr(module, "config", None)
-    if not callable(config):
-      raise InputError("no function config; expected `def config()` that returns an Experiment")
-    line = _line_of(config)
-    experiment = config()
+    row = _row(_module(file, source), name)
+    line = _line_of(row.config, file)
+    experiment = row.config()
     if not isinstance(experiment, Experiment):
       kind = type(experiment).__name__
       raise InputError(f"config() returned a {kind}; expected an Experiment")
-    checked = from_dict(to_dict(experiment), experiment)
-    return checked, dict(getattr(module, name, {})) if name else {}
+    return from_dict(to_dict(experiment), experiment), dict(row.paper)
   except Exception as fault:
-    raise InputError(f"{path}: {_line(fault, path) or line}{_message(fault)}") from None
+    raise InputError(f"{path}: {_line(fault, file) or line}{_message(fault)}") from None
+
+
+def file_and_row(path: Path) -> tuple[Path, str]:
+  """Returns the parts of FILE.py:ROW; the row of FILE.py is ""."""
+  file, colon, row = str(path).rpartition(".py:")
+  return (Path(f"{file}.py"), row) if colon else (path, "")
+
+
+def is_experiment_file(name: str | Path) -> bool:
+  """Returns whether a name on the command line is FILE.py or FILE.py:ROW."""
+  return file_and_row(Path(name))[0].suffix == ".py"
+
+
+def _row(module: ModuleType, name: str) -> Row:
+  rows = getattr(module, "ROWS", None)
+  rows = rows if isinstance(rows, Mapping) else {}
+  config = getattr(module, "config", None)
+  if not name and callable(config):
+    return Row(config, getattr(module, "PAPER", {}))
+  if name in rows:
+    if isinstance(row := rows[name], Row):
+      return row
+    raise InputError(f"ROWS: a {type(row).__name__}; expected what overrides.row returns")
+  if not rows and name:
+    raise InputError("no ROWS; expected the file alone")
+  if not rows:
+    raise InputError("no function config; expected `def config()` that returns an Experiment")
+  near = difflib.get_close_matches(name, rows, n=1)
+  expected = f"another, perhaps :{near[0]}" if near else f"one of :{', :'.join(rows)}"
+  raise InputError(f"{'no such row' if name else 'a table'}; expected {expected}")
 
 
 def own_classes(path: Path, kind: type[Kind]) -> tuple[type[Kind], type | None]:
@@ -200,13 +235,14 @@ def own_classes(path: Path, kind: type[Kind]) -> tuple[type[Kind], type | None]:
 
   Without an experiment the task is the class that the file defines, the last in a line of them.
   """
+  file, row = file_and_row(path)
   try:
-    module = _module(path, path.read_bytes())
+    module = _module(file, file.read_bytes())
   except OSError as fault:
-    raise InputError(f"{path}: {fault.strerror}; expected a file with a task") from None
+    raise InputError(f"{file}: {fault.strerror}; expected a file with a task") from None
   except Exception as fault:
-    raise InputError(f"{path}: {_line(fault, path)}{_message(fault)}") from None
-  if hasattr(module, "config"):
+    raise InputError(f"{file}: {_line(fault, file)}{_message(fault)}") from None
+  if row or hasattr(module, "config"):
     experiment = load_experiment(path)
     task: type = type(experiment.task)
     if not issubclass(task, kind):
@@ -232,9 +268,9 @@ def _module(path: Path, source: bytes) -> ModuleType:
   return module
 
 
-def _line_of(function: object) -> str:
+def _line_of(function: object, path: Path) -> str:
   code = getattr(function, "__code__", None)
-  return f"line {code.co_firstlineno}: " if code else ""
+  return f"line {code.co_firstlineno}: " if code and code.co_filename == str(path) else ""
 
 
 def _line(fault: Exception, path: Path) -> str:

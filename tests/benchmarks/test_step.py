@@ -15,7 +15,7 @@ from luke_jax.plan.flops import flops_of
 from luke_jax.training.experiment import load_experiment
 from luke_jax.training.mesh import make_mesh
 
-FILE = "experiments/synthetic/tiny.py"
+FILE = "experiments/synthetic.py:tiny"
 SMALL = {
   "model.num_hidden_layers": 1,
   "task.pages": 64,

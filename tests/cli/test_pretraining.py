@@ -184,20 +184,3 @@ def test_a_start_with_another_tokenizer_is_refused(folder, tmp_path, capsys):
   changes = ["--set", f"run.start={tmp_path / 'start'}"]
   assert main(["train", file, "--output", str(tmp_path / "run"), *changes]) == 2
   assert "start: another tokenizer than" in capsys.readouterr().err
-
-
-@pytest.mark.slow
-def test_from_the_sample_wiki_to_a_model(tmp_path, monkeypatch):
-  """The tiny experiment as its file says it, for a few steps; `make demo` learns in all of them."""
-  file = REPOSITORY / "experiments" / "pretraining" / "tiny.py"
-  said = file.read_text().partition('"""\n\nimport')[0].replace("\\\\\n", " ")
-  commands = [line.split()[1:] for line in said.splitlines() if line.startswith("    luke-jax")]
-  assert [command[0] for command in commands] == ["wiki", "train"]
-  commands[-1] += ["--set", "run.steps=8"]
-  commands.append(["export", "runs/sample", "sample-luke"])
-  for name in ("data", "experiments"):
-    (tmp_path / name).symlink_to(REPOSITORY / name)
-  monkeypatch.chdir(tmp_path)
-  for command in commands:
-    assert main(command) == 0
-  assert luke_jax.load(tmp_path / "sample-luke").processor is not None
