@@ -31,7 +31,8 @@ from luke_jax.tasks.qa.task import QuestionAnswering
 from luke_jax.tasks.relations.task import RelationClassification
 from luke_jax.tasks.tagging.task import Tagging
 from luke_jax.tasks.typing.task import EntityTyping
-from luke_jax.training.experiment import Experiment, Row, Run
+from luke_jax.training.experiment import Experiment, Run
+from luke_jax.training.experiment_files import Row
 from luke_jax.training.optimizer import Optimizer
 from luke_jax.training.overrides import row
 

@@ -30,7 +30,8 @@ from luke_jax.pipeline.batches import Data
 from luke_jax.systems.ernie_baidu.pretraining import UnitPretraining
 from luke_jax.tasks.classification.task import TextClassification
 from luke_jax.tasks.tagging.task import Tagging
-from luke_jax.training.experiment import Experiment, Row, Run
+from luke_jax.training.experiment import Experiment, Run
+from luke_jax.training.experiment_files import Row
 from luke_jax.training.optimizer import Optimizer, Schedule
 from luke_jax.training.overrides import row
 

@@ -15,7 +15,8 @@ from luke_jax.pipeline.batches import Data
 from luke_jax.systems.transe.config import TransEConfig
 from luke_jax.systems.transe.graphs import adam
 from luke_jax.systems.transe.task import LinkPrediction
-from luke_jax.training.experiment import Experiment, Row, Run
+from luke_jax.training.experiment import Experiment, Run
+from luke_jax.training.experiment_files import Row
 from luke_jax.training.optimizer import Schedule
 from luke_jax.training.overrides import row
 

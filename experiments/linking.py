@@ -23,7 +23,8 @@ from pathlib import Path
 from luke_jax.models.system import Running
 from luke_jax.pipeline.batches import Data
 from luke_jax.tasks.linking.task import EntityLinking
-from luke_jax.training.experiment import Experiment, Row, Run, load_experiment
+from luke_jax.training.experiment import Experiment, Run
+from luke_jax.training.experiment_files import Row, load_experiment
 from luke_jax.training.optimizer import Optimizer, Schedule
 from luke_jax.training.overrides import row
 

@@ -21,7 +21,8 @@ from pathlib import Path
 from luke_jax.pipeline.batches import Data
 from luke_jax.systems.luke import LukeConfig
 from luke_jax.tasks.qa.task import QuestionAnswering
-from luke_jax.training.experiment import Experiment, Run, load_experiment
+from luke_jax.training.experiment import Experiment, Run
+from luke_jax.training.experiment_files import load_experiment
 from luke_jax.training.optimizer import Optimizer
 from luke_jax.training.overrides import row
 

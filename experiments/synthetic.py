@@ -10,7 +10,8 @@ from pathlib import Path
 from luke_jax.models.table import SIZES
 from luke_jax.pipeline.batches import Data
 from luke_jax.tasks.synthetic import SyntheticPretraining
-from luke_jax.training.experiment import Experiment, Run, load_experiment
+from luke_jax.training.experiment import Experiment, Run
+from luke_jax.training.experiment_files import load_experiment
 from luke_jax.training.optimizer import Optimizer
 from luke_jax.training.overrides import row
 

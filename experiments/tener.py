@@ -24,7 +24,8 @@ from typing import NamedTuple
 
 from luke_jax.files import Path
 from luke_jax.runs.recipes import task_experiment
-from luke_jax.training.experiment import Experiment, Row
+from luke_jax.training.experiment import Experiment
+from luke_jax.training.experiment_files import Row
 from luke_jax.training.overrides import row
 
 

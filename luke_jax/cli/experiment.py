@@ -15,7 +15,8 @@ from luke_jax.runs.recipes import consistent
 from luke_jax.runs.results import RESULT, SeedResult, finished, hash_of
 from luke_jax.runs.training import run
 from luke_jax.training import directory, processes
-from luke_jax.training.experiment import Experiment, experiment_and_paper, file_and_row
+from luke_jax.training.experiment import Experiment
+from luke_jax.training.experiment_files import experiment_and_paper, file_and_row
 from luke_jax.training.loop import Summary
 from luke_jax.training.metrics import summary_line
 from luke_jax.training.overrides import override

@@ -38,7 +38,8 @@ def graph_train(
   from luke_jax.runs import training
   from luke_jax.runs.recipes import read_experiment
   from luke_jax.systems.transe.graphs import graph_experiment, write_run_vectors
-  from luke_jax.training.experiment import describe, is_experiment_file
+  from luke_jax.training.experiment import describe
+  from luke_jax.training.experiment_files import is_experiment_file
   from luke_jax.training.metrics import summary_line
   from luke_jax.training.overrides import override
 

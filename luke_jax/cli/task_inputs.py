@@ -16,7 +16,7 @@ from luke_jax.tasks.files import Faults
 from luke_jax.tasks.known import CLASSES, task_class
 from luke_jax.tasks.labels.wordings import labels_in
 from luke_jax.tasks.running import check_inputs
-from luke_jax.training.experiment import is_experiment_file, own_classes
+from luke_jax.training.experiment_files import is_experiment_file, own_classes
 
 _LISTS = ("columns", "tag_names")
 

@@ -35,9 +35,8 @@ from luke_jax.tasks.known import CLASSES, is_name
 from luke_jax.terminal import Console
 from luke_jax.training import processes
 from luke_jax.training.directory import CONFIG, PIPED
-from luke_jax.training.experiment import (
-  Experiment,
-  describe,
+from luke_jax.training.experiment import Experiment, describe
+from luke_jax.training.experiment_files import (
   file_and_row,
   is_experiment_file,
   load_experiment,

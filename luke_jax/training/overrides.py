@@ -12,7 +12,8 @@ from typing import Any, NamedTuple
 from luke_jax import typed_values
 from luke_jax.errors import InputError
 from luke_jax.models.table import SIZES
-from luke_jax.training.experiment import Experiment, Row
+from luke_jax.training.experiment import Experiment
+from luke_jax.training.experiment_files import Row
 from luke_jax.typed_values import dotted, field_kinds, is_group, placed
 
 _SIMILAR = 0.45  # likeness from which a name is suggested

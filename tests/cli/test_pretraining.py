@@ -20,7 +20,8 @@ from luke_jax.runs.starts import start_params
 from luke_jax.systems.bert import RobertaConfig
 from luke_jax.text import load_entity_vocab, load_processor, load_tokenizer, save_entity_vocab
 from luke_jax.text.entity_vocab import SPECIAL_ENTITIES
-from luke_jax.training.experiment import load_experiment, to_json
+from luke_jax.training.experiment import to_json
+from luke_jax.training.experiment_files import load_experiment
 
 pytestmark = pytest.mark.usefixtures("one_device")
 

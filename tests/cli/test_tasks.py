@@ -29,7 +29,8 @@ from luke_jax.tasks.known import CLASSES, task_class
 from luke_jax.tasks.predictions import Span
 from luke_jax.tasks.running import read_examples
 from luke_jax.training import directory
-from luke_jax.training.experiment import Experiment, load_experiment
+from luke_jax.training.experiment import Experiment
+from luke_jax.training.experiment_files import load_experiment
 from luke_jax.training.overrides import override
 
 # What makes a training two steps of one program.

@@ -11,7 +11,7 @@ from data.namesakes.world import COUNTRIES, NAMES, SHARED, things
 from luke_jax.tasks.files import Faults
 from luke_jax.tasks.known import task_files
 from luke_jax.text.entity_vocab import SPECIAL_ENTITIES
-from luke_jax.training.experiment import load_experiment
+from luke_jax.training.experiment_files import load_experiment
 
 EXPERIMENTS = Path(__file__).parents[2] / "experiments"
 THINGS = {thing.title: thing for thing in things()}

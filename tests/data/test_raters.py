@@ -10,7 +10,7 @@ from data.raters.generate import OPINIONS, REVIEWS, SPECIAL, generous, main, wor
 from luke_jax.cli import main as run
 from luke_jax.tasks.classification.files import read
 from luke_jax.tasks.files import Faults
-from luke_jax.training.experiment import load_experiment
+from luke_jax.training.experiment_files import load_experiment
 
 FILE = Path(__file__).parents[2] / "experiments" / "ma_bert.py"
 DEGREES = {word: degree for degree, row in enumerate(OPINIONS, start=1) for word in row}

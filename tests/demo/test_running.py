@@ -18,7 +18,7 @@ from luke_jax.demo import running
 from luke_jax.demo.running import Child, Screen, Status, last_line, run
 from luke_jax.demo.steps import FRESH, Step, check_repository, steps
 from luke_jax.errors import InputError
-from luke_jax.training.experiment import load_experiment
+from luke_jax.training.experiment_files import load_experiment
 
 ROOT = Path(__file__).parents[2]
 VERSION = ("--version",)

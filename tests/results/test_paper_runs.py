@@ -14,7 +14,7 @@ from luke_jax.errors import InputError
 from luke_jax.plan.chips import GIB
 from luke_jax.plan.compiling import Compiled, Memory, OutOfMemory
 from luke_jax.plan.hlo import parse
-from luke_jax.training.experiment import load_experiment
+from luke_jax.training.experiment_files import load_experiment
 
 EXPERIMENTS = Path(__file__).parents[2] / "experiments"
 TABLES = {"typing": "entity_typing"}  # others are named as their task

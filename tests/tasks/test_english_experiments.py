@@ -8,7 +8,7 @@ from experiment_rows import row_name, rows_of
 from luke_jax.models.keys import flatten
 from luke_jax.models.network import abstract_params
 from luke_jax.runs.starts import start_params
-from luke_jax.training.experiment import load_experiment
+from luke_jax.training.experiment_files import load_experiment
 
 # By the end of a row's name; others are BERTs.
 SYSTEMS = {"luke": "luke", "ernie": "ernie_thu", "roberta": "roberta", "r": "xlm_roberta"}

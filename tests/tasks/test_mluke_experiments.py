@@ -10,7 +10,7 @@ from luke_jax.cli import main
 from luke_jax.errors import InputError
 from luke_jax.tasks.files import Faults
 from luke_jax.tasks.ner.files import read
-from luke_jax.training.experiment import experiment_and_paper
+from luke_jax.training.experiment_files import experiment_and_paper
 
 # Rate, batch, epochs, labels.
 RECIPES = {"relations": (1e-5, 32, 5, 37), "qa": (2e-5, 32, 2, 0), "ner": (1e-5, 8, 5, 5)}

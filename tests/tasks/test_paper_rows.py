@@ -20,7 +20,7 @@ from luke_jax.tasks.known import task_class
 from luke_jax.tasks.linking.knowledge import About, lines_of, write_knowledge
 from luke_jax.tasks.linking.names import Meanings
 from luke_jax.tasks.qa.task import linked
-from luke_jax.training.experiment import experiment_and_paper, load_experiment
+from luke_jax.training.experiment_files import experiment_and_paper, load_experiment
 
 ROOT = Path(__file__).parents[2]
 TABLES = ("entity_typing", "relations", "ner", "cloze", "qa", "linking")

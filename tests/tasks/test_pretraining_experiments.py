@@ -7,7 +7,7 @@ from networks import network
 
 from luke_jax.models.network import abstract_params
 from luke_jax.systems.bert import RobertaConfig
-from luke_jax.training.experiment import load_experiment
+from luke_jax.training.experiment_files import load_experiment
 from luke_jax.training.optimizer import split_frozen
 
 PATHS = rows_of("pretraining")

@@ -13,15 +13,11 @@ from luke_jax.errors import InputError
 from luke_jax.models.table import SIZES
 from luke_jax.tasks.synthetic import SyntheticPretraining
 from luke_jax.training.directory import prepare
-from luke_jax.training.experiment import (
-  Experiment,
-  Run,
+from luke_jax.training.experiment import Experiment, Run, from_dict, to_json, total_steps
+from luke_jax.training.experiment_files import (
   experiment_and_paper,
-  from_dict,
   is_experiment_file,
   load_experiment,
-  to_json,
-  total_steps,
 )
 from luke_jax.training.overrides import override
 

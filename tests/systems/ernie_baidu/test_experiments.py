@@ -6,7 +6,7 @@ import subprocess
 import pytest
 from experiment_rows import EXPERIMENTS, row_name, rows_of
 
-from luke_jax.training.experiment import experiment_and_paper, load_experiment
+from luke_jax.training.experiment_files import experiment_and_paper, load_experiment
 
 FILE = "ernie_baidu.py"
 ROWS = [path for path in rows_of("ernie_baidu") if "pretraining" not in path.name]

@@ -6,7 +6,7 @@ from experiment_rows import EXPERIMENTS, row_name, rows_of
 from luke_jax.convert.saving import save
 from luke_jax.systems.tener.config import SIZES
 from luke_jax.systems.tener.fresh import Choices, Files, fresh_model
-from luke_jax.training.experiment import experiment_and_paper
+from luke_jax.training.experiment_files import experiment_and_paper
 
 OTHER = ("transformer", "with-scale")
 FREE = {"crossner", "uner-zh", "wnut17"}  # of tener.sh
