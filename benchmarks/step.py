@@ -119,7 +119,7 @@ def main(
   parameters: nothing is read from `run.start`, and nothing is saved. Its share of the speed of a
   square matrix product and, on GPUs and TPUs, its memory are shown.
 
-      python -m benchmarks step experiments/synthetic/luke_large.py --set data.batch_size=16
+      python -m benchmarks step experiments/synthetic.py:luke-large --set data.batch_size=16
 
   Args:
     experiment: Python file with a function `config()` that returns an Experiment.

@@ -247,7 +247,7 @@ drawn(by_distance(plain))
 # %% [markdown]
 # Its heads look to both sides alike, most of all at the word itself: which way a word lies is hard
 # to learn from absolute positions. One run on sample data proves nothing about scores, so the
-# [experiments](../experiments/tener/run.sh) compare the two on real data with several seeds.
+# [experiments](../experiments/tener.sh) compare the two on real data with several seeds.
 #
 # **Your own names.** Put your files in the place of `TRAIN`, `DEV` and `TEST`
 # ([formats](../docs/tener.md#files)), leave out `kind`, `learning_rate` and `epochs` for the

@@ -85,7 +85,7 @@ assert main(["wiki", "show", OUTPUT, "--n", "2"]) == 0
 
 # %% [markdown]
 # **Pretraining.** Words and entities are masked, and the model predicts them. The settings are
-# those of an [experiment file](../experiments/pretraining/tiny.py); each field can be changed.
+# those of a row of [pretraining.py](../experiments/pretraining.py); each field can be changed.
 
 # %%
 import luke_jax
@@ -93,7 +93,7 @@ import luke_jax
 changes = [f'task.corpora=["{OUTPUT}/pretraining"]', f"model.entity_vocab_size={ENTITIES}"]
 changes += [f"run.steps={STEPS}", "run.evaluate_every=250", "run.save_every=250"]
 model, scores, _ = luke_jax.train(
-  "experiments/pretraining/tiny.py", "runs/notebooks/pretraining", set=changes
+  "experiments/pretraining.py:tiny", "runs/notebooks/pretraining", set=changes
 )
 print(f"masked entities predicted: {scores['entity_accuracy']:.1%}")
 

@@ -76,13 +76,13 @@ for line in Path(f"{FOLDER}/train.ss").read_text(encoding="utf-8").splitlines()[
   print(user, product, rating, text, sep="  ")
 
 # %% [markdown]
-# **Without attributes.** The settings are those of an
-# [experiment file](../experiments/ma_bert/raters.py); each field can be changed.
+# **Without attributes.** The settings are those of a row of
+# [ma_bert.py](../experiments/ma_bert.py); each field can be changed.
 
 # %%
 import luke_jax
 
-FILE = "experiments/ma_bert/raters.py"
+FILE = "experiments/ma_bert.py:raters"
 files = [f"task.{split}={FOLDER}/{split}.ss" for split in ("train", "dev", "test")]
 changes = [*files, f"task.text={FOLDER}", "run.epochs=4", "run.evaluate_every=47"]
 _, scores, _ = luke_jax.train(FILE, f"{FOLDER}/alone", set=[*changes, "task.attributes.names="])

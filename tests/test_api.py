@@ -134,7 +134,7 @@ def test_every_setting_has_a_meaning(task, capsys):
 
 
 def test_settings_of_an_experiment_file_and_of_nothing(capsys):
-  assert main(["settings", "experiments/pretraining/luke_large.py"]) == 0
+  assert main(["settings", "experiments/pretraining.py:luke-large"]) == 0
   assert "task.masking.words\ta number\t0.15\t" in capsys.readouterr().out
   assert main(["settings", "nre"]) == 2
   assert "nre: no task; expected one of typing" in capsys.readouterr().err

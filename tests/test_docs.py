@@ -62,8 +62,9 @@ TRAINS = re.compile(
   r"^luke-jax (train|graph train|experiment run) |luke_jax\.(train|fine_tune)\(", re.M
 )
 BESIDE = re.compile(r"python -m (experiments|data\.(ernie|wiki)_\w+)\.")  # programs
-# `luke_jax/nn/attention.py::Attention`: a file or folder of the repository, and a name in it.
-PLACE = re.compile(r"`((?:luke_jax|tests|experiments|data)/[\w./-]*)(?:::(\w+))?`")
+# `luke_jax/nn/attention.py::Attention`: a file or folder of the repository, and a name in it; or
+# `experiments/ner.py:luke-large`, a row.
+PLACE = re.compile(r"`((?:luke_jax|tests|benchmarks|experiments|data)/[\w./-]*)(?:::?([\w-]+))?`")
 LINK = re.compile(r"\]\(([^)#:]*)(?:#([^)]+))?\)")  # to a file, and a heading in it
 CODE = re.compile(r"```.*?```|`[^`\n]*`", re.DOTALL)
 
@@ -163,7 +164,7 @@ def run_command(program, *arguments):
   if arguments[0] == "parity" and not find_spec("torch"):
     return
   if arguments[0] == "plan":
-    assert Path(arguments[1]).is_file()
+    assert Path(arguments[1].partition(":")[0]).is_file()
     bound(plan.run, "luke-jax plan", arguments[1:])
     return
   if arguments[0] == "train" and arguments[1].startswith("experiments/"):

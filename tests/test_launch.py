@@ -78,7 +78,7 @@ def test_what_is_missing_is_said(recipe, run):
 def test_what_measures_a_gpu_names_commands_and_files_that_are_here(tmp_path):
   repository = LAUNCH.parent.parent
   done = subprocess.run(
-    ["bash", "experiments/gpu/measure.sh", tmp_path],
+    ["bash", "benchmarks/gpu/measure.sh", tmp_path],
     env={"PATH": os.environ["PATH"], "PYTHON": "echo", "TOKENIZER": "roberta"},
     cwd=repository,
     capture_output=True,
@@ -110,7 +110,7 @@ def test_the_stopwatch_calls_commands_and_a_program_that_are_here(tmp_path):
     (tmp_path / name).write_text(f"#!/bin/sh\n{script}\n")
     (tmp_path / name).chmod(0o755)
   done = subprocess.run(
-    ["bash", "experiments/serving/stopwatch.sh", "."],
+    ["bash", "benchmarks/serving/stopwatch.sh", "."],
     env={"PATH": f"{tmp_path}:{os.environ['PATH']}", "REPOSITORY": str(repository)},
     cwd=repository,
     capture_output=True,

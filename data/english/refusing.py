@@ -1,6 +1,6 @@
 """Makes `english/qa` of an adapter: python -m data.english.refusing ADAPTER TARGET [FOLDER].
 
-The adapter is that of a run of experiments/english/qa_box.py. Its margin of "no answer",
+The adapter is that of a run of experiments/english.py:qa-box. Its margin of "no answer",
 `null_threshold`, is chosen on dev: machine-made questions and those that were written by hand
 (data.english.asked) count alike, and of each the F1 of questions with an answer and the share of
 the others that is refused. Its scores are fitted to the same questions; if no score is told with

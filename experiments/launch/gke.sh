@@ -4,8 +4,8 @@
 #   export PROJECT=my-project CLUSTER=my-cluster LOCATION=us-west4-a
 #   export IMAGE=us-docker.pkg.dev/my-project/my-repository/luke_jax:1
 #   export CLAIM=runs   # a ReadWriteMany volume claim of the cluster, such as a Filestore share
-#   experiments/launch/gke.sh experiments/pretraining/luke_large_stage1.py luke-large-stage1
-#   experiments/launch/gke.sh experiments/pretraining/luke_large.py luke-large
+#   experiments/launch/gke.sh experiments/pretraining.py:luke-large-stage1 luke-large-stage1
+#   experiments/launch/gke.sh experiments/pretraining.py:luke-large luke-large
 #
 # The volume holds what the experiment names, such as enwiki, and gets the runs. What comes after the
 # run's name goes to luke-jax train. The same again goes on with the run.

@@ -2,8 +2,8 @@
 # A run on one machine with NVIDIA GPUs, all of which it uses. Not run itself; its command ran on one.
 # It needs a driver for CUDA 13 and Python 3.11 or newer.
 #
-#   experiments/launch/gpu.sh experiments/pretraining/luke_large_stage1.py luke-large-stage1
-#   experiments/launch/gpu.sh experiments/pretraining/luke_large.py luke-large
+#   experiments/launch/gpu.sh experiments/pretraining.py:luke-large-stage1 luke-large-stage1
+#   experiments/launch/gpu.sh experiments/pretraining.py:luke-large luke-large
 #
 # What the experiment names, such as enwiki, lies in the folder where this runs. What comes after the
 # run's name goes to luke-jax train. The same again goes on with the run.

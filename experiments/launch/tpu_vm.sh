@@ -5,9 +5,9 @@
 #   export BUCKET=gs://my-bucket                          # or SHARE=10.0.0.2:/runs, an NFS share
 #   experiments/launch/tpu_vm.sh create                   # then wait until `state` says ACTIVE
 #   experiments/launch/tpu_vm.sh install
-#   experiments/launch/tpu_vm.sh train experiments/pretraining/luke_large_stage1.py luke-large-stage1
+#   experiments/launch/tpu_vm.sh train experiments/pretraining.py:luke-large-stage1 luke-large-stage1
 #   experiments/launch/tpu_vm.sh log luke-large-stage1
-#   experiments/launch/tpu_vm.sh train experiments/pretraining/luke_large.py luke-large
+#   experiments/launch/tpu_vm.sh train experiments/pretraining.py:luke-large luke-large
 #   experiments/launch/tpu_vm.sh delete
 #
 # What comes after the run's name goes to luke-jax train, such as --set run.accumulation=16, which

@@ -2,7 +2,7 @@
 
     luke-jax entities describe TABLES --output knowledge --examples 100000
     python experiments/linkers/table.py linking-model knowledge rows
-    luke-jax experiment run experiments/linking/msnbc.py …
+    luke-jax experiment run experiments/linking.py:msnbc …
 
 Names, titles and examples are those of the knowledge; entities that the table lacks have zeros.
 Rows stay as they are in training; [MASK], by which names are read, is trained apart from them.

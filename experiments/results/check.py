@@ -184,7 +184,7 @@ def main(
   what no file says. The last line printed is a summary in JSON, and the status is 1 if something
   deviates.
 
-      python -m experiments.results.check experiments/typing/luke_large.py
+      python -m experiments.results.check experiments/entity_typing.py:luke-large
 
   Args:
     experiment: Python file with a function `config()` that returns an Experiment.

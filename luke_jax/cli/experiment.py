@@ -15,14 +15,14 @@ from luke_jax.runs.recipes import consistent
 from luke_jax.runs.results import RESULT, SeedResult, finished, hash_of
 from luke_jax.runs.training import run
 from luke_jax.training import directory, processes
-from luke_jax.training.experiment import Experiment, experiment_and_notes
+from luke_jax.training.experiment import Experiment
+from luke_jax.training.experiment_files import experiment_and_paper, file_and_row
 from luke_jax.training.loop import Summary
 from luke_jax.training.metrics import summary_line
 from luke_jax.training.overrides import override
 from luke_jax.training.watch import STATUS, watching
 
 SPLITS = ("dev", "test")
-PAPER = "PAPER"  # an experiment file's constant: the paper's row
 
 
 def experiment_run(
@@ -39,18 +39,21 @@ def experiment_run(
   they are. In a checkout, `python -m experiments.results.table` makes the paper's tables of the
   results.
 
-      luke-jax experiment run experiments/ner/luke_large.py --seeds 1..5
+      luke-jax experiment run experiments/ner.py:luke-large --seeds 1..5
 
   Args:
-    experiment: Python file with a function `config()` that returns an Experiment.
+    experiment: Experiment file, FILE.py, or a row of one, FILE.py:ROW.
     seeds: First and last seed, or a list: 1..5 or 1,3,12.
-    output: Folder for the seeds' folders; by default results/ner/luke_large for the file above.
+    output: Folder for the seeds' folders; by default results/ner/luke-large for the file above.
     set: A field by its dotted name and its value, as often as needed.
   """
   with watching(outcome) as watch:
     processes.join(None, None, None, before=watch.with_others)
-    output = output or Path("results", experiment.resolve().parent.name, experiment.stem)
-    base, paper = experiment_and_notes(experiment, PAPER)
+    file, row = file_and_row(experiment)
+    output = output or Path(
+      "results", file.stem if row else file.resolve().parent.name, row or file.stem
+    )
+    base, paper = experiment_and_paper(experiment)
     folders = []
     for seed in parse_seeds(seeds):
       folder = output / f"seed-{seed}"

@@ -29,7 +29,7 @@ def graph_train(
       luke-jax graph train data/sample_graph --output runs/grid
 
   Args:
-    graph: The graph, or a Python file with a function `config()` that returns an Experiment.
+    graph: The graph, or an experiment file.
     output: Folder for checkpoints, metrics, the config and the vectors.
     set: A field by its dotted name and its value, such as model.hidden_size=64.
     text: Write the vectors as lines of numbers too, entity2vec.vec and relation2vec.vec.
@@ -39,10 +39,11 @@ def graph_train(
   from luke_jax.runs.recipes import read_experiment
   from luke_jax.systems.transe.graphs import graph_experiment, write_run_vectors
   from luke_jax.training.experiment import describe
+  from luke_jax.training.experiment_files import is_experiment_file
   from luke_jax.training.metrics import summary_line
   from luke_jax.training.overrides import override
 
-  if graph.suffix == ".py":
+  if is_experiment_file(graph):
     experiment = read_experiment(graph, set)
   else:
     experiment = override(graph_experiment(graph), set)

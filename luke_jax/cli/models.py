@@ -27,7 +27,7 @@ from luke_jax.parity import Difference, Parity, compare
 from luke_jax.runs.models import export
 from luke_jax.terminal import Console
 from luke_jax.text import load_entity_vocab
-from luke_jax.training.experiment import load_experiment
+from luke_jax.training.experiment_files import load_experiment
 
 
 def convert(

@@ -31,10 +31,10 @@ def run(
   that takes a minute or two. Needs the extra `tpu`. The last line printed is a summary in JSON. The
   status is 1 if the step does not fit.
 
-      luke-jax plan experiments/pretraining/luke_large.py --topology v5e:16x16
+      luke-jax plan experiments/pretraining.py:luke-large --topology v5e:16x16
 
   Args:
-    experiment: Python file with a function `config()` that returns an Experiment.
+    experiment: Experiment file, FILE.py, or a row of one, FILE.py:ROW.
     topology: Kind of chip and shape of the slice, such as v5e:16x16, v6e:4x4 or v5p:2x2x2.
     slices: Number of such slices, joined by the data-centre network; `mesh.replica` has to be a
       multiple of it.

@@ -16,7 +16,7 @@ from luke_jax.tasks.files import Faults
 from luke_jax.tasks.known import CLASSES, task_class
 from luke_jax.tasks.labels.wordings import labels_in
 from luke_jax.tasks.running import check_inputs
-from luke_jax.training.experiment import own_classes
+from luke_jax.training.experiment_files import is_experiment_file, own_classes
 
 _LISTS = ("columns", "tag_names")
 
@@ -108,7 +108,7 @@ class ModelOptions:
 
     The task is one of luke_jax by its name, or that of an experiment file.
     """
-    own = Path(task) if task.endswith(".py") else None
+    own = Path(task) if is_experiment_file(task) else None
     kind, system = (task_class(task), None) if own is None else own_classes(own, TextTask)
     backbone = self.backbone or backbone_of(directory)
     directory = model_directory(directory)

@@ -35,7 +35,13 @@ from luke_jax.tasks.known import CLASSES, is_name
 from luke_jax.terminal import Console
 from luke_jax.training import processes
 from luke_jax.training.directory import CONFIG, PIPED
-from luke_jax.training.experiment import Experiment, describe, load_experiment, own_classes
+from luke_jax.training.experiment import Experiment, describe
+from luke_jax.training.experiment_files import (
+  file_and_row,
+  is_experiment_file,
+  load_experiment,
+  own_classes,
+)
 from luke_jax.training.loop import Summary
 from luke_jax.training.metrics import summary_line
 from luke_jax.training.overrides import Setting, settings
@@ -87,12 +93,12 @@ def train(
   On a cluster or a TPU slice run the same command on every host. SIGTERM saves a checkpoint and
   leaves with status 75, Ctrl-C with 130, and the same command goes on. The last line is JSON.
 
-      luke-jax train experiments/synthetic/tiny.py --output runs/tiny --set run.steps=40
+      luke-jax train experiments/synthetic.py:tiny --output runs/tiny --set run.steps=40
       luke-jax train ner --train a.conll --model english --output runs/ner --minutes 5
 
   Args:
-    experiment: Python file with a function `config()` that returns an Experiment, or a task: one
-      of these, or a file with a class of your own.
+    experiment: Experiment file, FILE.py, or a row of one, FILE.py:ROW, or a task: one of these, or
+      a file with a class of your own.
     output: Folder for checkpoints, metrics and the config; on every host the same, also gs://….
     train: Files of examples to train a task on; - for what is piped in, which OUTPUT keeps.
     dev: File of examples that a task is scored on; without it a tenth of the others, unless few.
@@ -252,7 +258,7 @@ def _kind(text: str) -> str:
 
 def _check_file(experiment: Path) -> None:
   """Raises InputError for neither a task nor a file."""
-  if not is_name(str(experiment)) and not experiment.exists():
+  if not is_name(str(experiment)) and not file_and_row(experiment)[0].exists():
     near = difflib.get_close_matches(str(experiment), CLASSES, n=1)
     expected = ", perhaps ".join([f"an experiment file or one of {', '.join(CLASSES)}", *near])
     raise InputError(f"{experiment}: no such file; expected {expected}")
@@ -272,7 +278,7 @@ def list_settings(task: Annotated[str, Positional, arg(metavar="TASK|EXPERIMENT"
   """
   if is_name(task):
     experiment = plain_experiment(task)
-  elif Path(task).suffix == ".py":
+  elif is_experiment_file(task):
     experiment = load_experiment(Path(task))
   else:
     raise InputError(

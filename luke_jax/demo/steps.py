@@ -15,7 +15,7 @@ _CHECKOUT, _PACKED = Path(luke_jax.__file__).resolve().parents[1], Path(__file__
 REPOSITORY = _CHECKOUT if (_CHECKOUT / WIKI).is_dir() else _PACKED
 ENGLISH = "data/english/sample"
 SEED = 1
-# The record sizes that experiments/pretraining/tiny.py expects.
+# The record sizes that experiments/pretraining.py:tiny expects.
 RECORD_OPTIONS = (
   *("--entities", "300", "--max-words", "48", "--max-entities", "16"),
   *("--unknown-entities", "skip"),
@@ -45,8 +45,8 @@ class Step(NamedTuple):
 
 def check_repository() -> None:
   """Raises InputError unless the files that steps read are present."""
-  for name in (WIKI, ENGLISH, "experiments/sample"):
-    if not (REPOSITORY / name).is_dir():
+  for name in (WIKI, ENGLISH, "experiments/sample.py"):
+    if not (REPOSITORY / name).exists():
       raise InputError(
         f"{REPOSITORY}: no {name}; expected what a wheel of luke_jax or a checkout of the"
         " repository has"
@@ -64,7 +64,7 @@ def _english(folder: Path) -> list[Step]:
   """Returns the steps about real English, from weights that know it."""
   fetched = [] if MINILM.is_here else [Step("english", "fetch MiniLM, 83 MB", ("get", "english"))]
   needs = tuple(step.name for step in fetched)
-  train = _trained(folder, "relations", "experiments/english/relations_demo.py")
+  train = _trained(folder, "relations", "experiments/english.py:relations-demo")
   names = f"{ENGLISH}/ner/test.jsonl"
   scored = ("evaluate", "ner", "english/ner", names, "--html", str(folder / "names.html"))
   convert = ("convert", f"{run_folder(folder, 'relations')}/model", str(folder / "pytorch"))
@@ -82,9 +82,9 @@ def _from_a_dump(folder: Path) -> list[Step]:
   text = records / "pretraining"
   build = ("wiki", "build", f"{WIKI}/samplewiki-pages-articles-multistream.xml.bz2")
   build += ("--tokenizer", f"{WIKI}/tokenizer", *RECORD_OPTIONS, "--output", str(records))
-  pretrain = ("train", "experiments/pretraining/tiny.py", "--output", run)
+  pretrain = ("train", "experiments/pretraining.py:tiny", "--output", run)
   pretrain += ("--set", f"task.corpora={json.dumps([str(text)])}")
-  typing, changes = "experiments/sample/typing.py", (f"task.text={text}", "run.epochs=2")
+  typing, changes = "experiments/sample.py:typing", (f"task.text={text}", "run.epochs=2")
   first = _trained(folder, "typing", typing, (*changes, f"run.start={model}"))
   fresh = _trained(folder, "typing" + FRESH, typing, (*changes, "run.start=null"))
   return [

@@ -3,8 +3,8 @@
 from typing import ClassVar
 
 import flax.linen as nn
-import jax
 import jax.numpy as jnp
+from jaxtyping import Array, Float, Int, Shaped
 
 from luke_jax.models.head import LabelHead, Outputs
 from luke_jax.models.system import States, Tables
@@ -37,11 +37,14 @@ class ChainHead(LabelHead):
     return {"logits": logits, "chain": jnp.broadcast_to(chain, (logits.shape[0], *chain.shape))}
 
   def loss(
-    self, outputs: Outputs, labels: jax.Array, weights: jax.Array | None = None
-  ) -> jax.Array:
-    """Returns the mean over rows of the loss of class numbers (B, W), -100 where there is none.
+    self,
+    outputs: Outputs,
+    labels: Int[Array, "B W"],
+    weights: Float[Array, " B"] | None = None,
+  ) -> losses.Loss:
+    """Returns the mean over rows of the loss of class numbers, -100 where there is none.
 
-    `weights` (B,) are those of the rows.
+    `weights` are those of the rows.
     """
     mask, chain = labels != losses.IGNORED, unpacked(outputs["chain"][0])
     if self.legal is not None:
@@ -50,12 +53,12 @@ class ChainHead(LabelHead):
     return losses.mean_where(per_row, mask.any(1), weights)
 
 
-def packed(chain: crf.Chain) -> jax.Array:
-  """Returns a chain as one array (C + 2, C): the transitions, the starts and the ends."""
+def packed(chain: crf.Chain) -> Shaped[Array, "rows C"]:
+  """Returns a chain as one array of C + 2 rows: the transitions, the starts and the ends."""
   return jnp.concatenate([chain.transitions, chain.starts[None], chain.ends[None]])
 
 
-def unpacked(array: jax.Array) -> crf.Chain:
+def unpacked(array: Shaped[Array, "rows C"]) -> crf.Chain:
   """Returns the chain in an array."""
   return crf.Chain(array[:-2], array[-2], array[-1])
 

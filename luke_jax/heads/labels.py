@@ -5,6 +5,7 @@ from typing import ClassVar, Self
 import flax.linen as nn
 import jax
 import jax.numpy as jnp
+from jaxtyping import Array, Float, Int, Shaped
 
 from luke_jax.models.head import Head, LabelHead, Outputs, SavedHead
 from luke_jax.models.system import Backbone, States, Tables
@@ -12,10 +13,11 @@ from luke_jax.nn import losses
 from luke_jax.nn.layers import Dense, Dropout, Numerics
 
 STARTS, ENDS = "entity_start_positions", "entity_end_positions"
+Places = Int[Array, "B E"]
 
 
-def entity_states(states: States, starts: jax.Array | None) -> jax.Array:
-  """Returns the states of the entities (B, E, D), or of the words they start at.
+def entity_states(states: States, starts: Places | None) -> Float[Array, "B E D"]:
+  """Returns the states of the entities, or of the words they start at.
 
   The latter in a system of words only: with markers in the text that is the opening one, as in the
   paper's RoBERTa baselines.
@@ -28,9 +30,9 @@ def entity_states(states: States, starts: jax.Array | None) -> jax.Array:
 
 
 def span_features(
-  words: jax.Array, entities: jax.Array, starts: jax.Array, ends: jax.Array
-) -> jax.Array:
-  """Returns first word, last word and entity of every span, (B, E, 3 D). Ends are inclusive."""
+  words: Float[Array, "B W D"], entities: Float[Array, "B E D"], starts: Places, ends: Places
+) -> Float[Array, "B E 3*D"]:
+  """Returns first word, last word and entity of every span. Ends are inclusive."""
   parts = [jnp.take_along_axis(words, places[..., None], axis=1) for places in (starts, ends)]
   return jnp.concatenate([*parts, entities], axis=-1)
 
@@ -47,16 +49,19 @@ class EntityHead(LabelHead):
 
   @nn.compact
   def __call__(
-    self, states: States, tables: Tables, *, entity_start_positions: jax.Array | None = None
+    self, states: States, tables: Tables, *, entity_start_positions: Places | None = None
   ) -> Outputs:
     """Returns logits (B, C)."""
     entity = entity_states(states, entity_start_positions)[:, 0]
     return {"logits": _classified(self.numerics, self.labels, entity)}
 
   def loss(
-    self, outputs: Outputs, labels: jax.Array, weights: jax.Array | None = None
-  ) -> jax.Array:
-    """Returns the loss of class numbers (B,), or of 0 and 1 for every class (B, C)."""
+    self,
+    outputs: Outputs,
+    labels: Int[Array, " B"] | Int[Array, "B C"],
+    weights: jax.Array | None = None,
+  ) -> losses.Loss:
+    """Returns the loss of class numbers, or of 0 and 1 for every class."""
     return losses.label_loss(outputs["logits"], labels, weights)
 
 
@@ -79,7 +84,7 @@ class PairHead(LabelHead):
 
   @nn.compact
   def __call__(
-    self, states: States, tables: Tables, *, entity_start_positions: jax.Array | None = None
+    self, states: States, tables: Tables, *, entity_start_positions: Places | None = None
   ) -> Outputs:
     """Returns logits (B, C)."""
     entities = entity_states(states, entity_start_positions)
@@ -104,17 +109,19 @@ class SpanHead(LabelHead):
     states: States,
     tables: Tables,
     *,
-    entity_start_positions: jax.Array,
-    entity_end_positions: jax.Array,
+    entity_start_positions: Places,
+    entity_end_positions: Places,
   ) -> Outputs:
-    """Returns logits (B, E, C). Starts and inclusive ends are (B, E)."""
+    """Returns logits (B, E, C). Ends are inclusive."""
     if states.entities is None:
       return {"logits": self._of_words(states.words, entity_start_positions, entity_end_positions)}
     places = entity_start_positions, entity_end_positions
     features = span_features(states.words, states.entities, *places)
     return {"logits": _classified(self.numerics, self.labels, features)}
 
-  def _of_words(self, words: jax.Array, starts: jax.Array, ends: jax.Array) -> jax.Array:
+  def _of_words(
+    self, words: Float[Array, "B W D"], starts: Places, ends: Places
+  ) -> Float[Array, "B E C"]:
     """Returns the logits of spans by the words' states alone, each of which is multiplied once.
 
     The classifier f is affine, so that f(first, last) = f(first, 0) + f(0, last) - f(0, 0).
@@ -129,9 +136,12 @@ class SpanHead(LabelHead):
     return first + jnp.take_along_axis(of_ends, ends[..., None], axis=1) - bias
 
   def loss(
-    self, outputs: Outputs, labels: jax.Array, weights: jax.Array | None = None
-  ) -> jax.Array:
-    """Returns the loss of class numbers (B, E), -100 ignored, or of 0 and 1 (B, E, C)."""
+    self,
+    outputs: Outputs,
+    labels: Int[Array, "B E"] | Int[Array, "B E C"],
+    weights: jax.Array | None = None,
+  ) -> losses.Loss:
+    """Returns the loss of class numbers, -100 ignored, or of 0 and 1 for every class."""
     return losses.label_loss(outputs["logits"], labels, weights)
 
 
@@ -146,7 +156,7 @@ class ClozeHead(Head):
 
   @nn.compact
   def __call__(
-    self, states: States, tables: Tables, *, entity_start_positions: jax.Array | None = None
+    self, states: States, tables: Tables, *, entity_start_positions: Places | None = None
   ) -> Outputs:
     """Returns logits (B, E - 1), one for each candidate."""
     entities = entity_states(states, entity_start_positions)
@@ -155,9 +165,9 @@ class ClozeHead(Head):
     return {"logits": _classified(self.numerics, 1, pairs, name="scorer")[..., 0]}
 
   def loss(
-    self, outputs: Outputs, labels: jax.Array, weights: jax.Array | None = None
-  ) -> jax.Array:
-    """Returns the loss of labels (B, E - 1): 1 for answers, 0 for others, -100 for padding."""
+    self, outputs: Outputs, labels: Int[Array, "B E"], weights: jax.Array | None = None
+  ) -> losses.Loss:
+    """Returns the loss of candidates: 1 for answers, 0 for others, -100 for padding."""
     return losses.binary_cross_entropy(outputs["logits"], labels, weights)
 
 
@@ -189,16 +199,23 @@ class TextHead(LabelHead):
     return {"logits": _dense(self.numerics, self.labels, text)}
 
   def loss(
-    self, outputs: Outputs, labels: jax.Array, weights: jax.Array | None = None
-  ) -> jax.Array:
-    """Returns the loss of class numbers (B,), of 0 and 1 (B, C), or of numbers (B,) or (B, C)."""
+    self,
+    outputs: Outputs,
+    labels: Shaped[Array, " B"] | Shaped[Array, "B C"],
+    weights: jax.Array | None = None,
+  ) -> losses.Loss:
+    """Returns the loss of class numbers, of 0 and 1 for every class, or of numbers."""
     return text_loss(outputs, labels, weights, numbers=self.labels == 1 or self.numbers)
 
 
 def text_loss(
-  outputs: Outputs, labels: jax.Array, weights: jax.Array | None, *, numbers: bool
-) -> jax.Array:
-  """Returns the squared error of numbers (B,) or (B, C), or the loss of other labels."""
+  outputs: Outputs,
+  labels: Shaped[Array, " B"] | Shaped[Array, "B C"],
+  weights: jax.Array | None,
+  *,
+  numbers: bool,
+) -> losses.Loss:
+  """Returns the squared error of numbers, or the loss of other labels."""
   logits = outputs["logits"]
   if not numbers:
     return losses.label_loss(logits, labels, weights)
@@ -217,7 +234,7 @@ class MeanTextHead(TextHead):
 
   @nn.compact
   def __call__(
-    self, states: States, tables: Tables, *, attention_mask: jax.Array | None = None
+    self, states: States, tables: Tables, *, attention_mask: Shaped[Array, "B W"] | None = None
   ) -> Outputs:
     """Returns logits (B, C)."""
     words = states.words.astype(jnp.float32)
@@ -241,9 +258,9 @@ class TokenHead(LabelHead):
     return {"logits": _dense(self.numerics, self.labels, states.words)}
 
   def loss(
-    self, outputs: Outputs, labels: jax.Array, weights: jax.Array | None = None
-  ) -> jax.Array:
-    """Returns the loss of class numbers (B, W), -100 ignored."""
+    self, outputs: Outputs, labels: Int[Array, "B W"], weights: jax.Array | None = None
+  ) -> losses.Loss:
+    """Returns the loss of class numbers, -100 ignored."""
     return losses.cross_entropy(outputs["logits"], labels, weights)
 
 
@@ -263,9 +280,9 @@ class ChoiceHead(Head):
     return {"logits": _dense(self.numerics, 1, states.pooled)}
 
   def loss(
-    self, outputs: Outputs, labels: jax.Array, weights: jax.Array | None = None
-  ) -> jax.Array:
-    """Returns the loss of the numbers (B,) of the right choices."""
+    self, outputs: Outputs, labels: Int[Array, " B"], weights: jax.Array | None = None
+  ) -> losses.Loss:
+    """Returns the loss of the numbers of the right choices."""
     return losses.cross_entropy(outputs["logits"], labels, weights)
 
 
@@ -285,9 +302,9 @@ class NextSentenceHead(Head):
     return {"logits": dense(states.pooled)}
 
   def loss(
-    self, outputs: Outputs, labels: jax.Array, weights: jax.Array | None = None
-  ) -> jax.Array:
-    """Returns the loss of class numbers (B,)."""
+    self, outputs: Outputs, labels: Int[Array, " B"], weights: jax.Array | None = None
+  ) -> losses.Loss:
+    """Returns the loss of class numbers."""
     return losses.cross_entropy(outputs["logits"], labels, weights)
 
 
@@ -309,11 +326,11 @@ class AnswerHead(Head):
   def loss(
     self,
     outputs: Outputs,
-    start_positions: jax.Array,
-    end_positions: jax.Array,
-    weights: jax.Array | None = None,
-  ) -> jax.Array:
-    """Returns the loss of positions (B,), weights (B, 2); one outside the text is ignored."""
+    start_positions: Int[Array, " B"],
+    end_positions: Int[Array, " B"],
+    weights: Float[Array, "B 2"] | None = None,
+  ) -> losses.Loss:
+    """Returns the loss of positions; one outside the text is ignored."""
     logits = jnp.stack([outputs["start_logits"], outputs["end_logits"]], axis=-1)
     positions = jnp.stack([start_positions, end_positions], axis=-1)
     return losses.span_loss(logits, positions, weights)
@@ -322,16 +339,18 @@ class AnswerHead(Head):
 def _classified(
   numerics: Numerics,
   labels: int,
-  features: jax.Array,
+  features: Float[Array, "*targets D"],
   *,
   name: str = "classifier",
   use_bias: bool = True,
-) -> jax.Array:
+) -> Float[Array, "*targets C"]:
   dropped = Dropout(numerics.dropout)(features)
   return Dense(numerics, (labels,), use_bias=use_bias, output="float32", name=name)(dropped)
 
 
-def _dense(numerics: Numerics, labels: int, features: jax.Array) -> jax.Array:
+def _dense(
+  numerics: Numerics, labels: int, features: Float[Array, "*targets D"]
+) -> Float[Array, "*targets C"]:
   dropped = Dropout(numerics.of_classifiers)(features)
   return Dense(numerics, (labels,), output="float32", name="classifier")(dropped)
 

@@ -6,18 +6,20 @@ from typing import Any, ClassVar, Self
 import flax.linen as nn
 import jax
 import jax.numpy as jnp
+from jaxtyping import Array, Bool, Float
 
 from luke_jax.files import Path
-from luke_jax.heads.labels import ENDS, STARTS
+from luke_jax.heads.labels import ENDS, STARTS, Places
 from luke_jax.models.head import Head, Outputs, SavedHead, States, Tables
 from luke_jax.models.system import Backbone
 from luke_jax.nn import losses
 from luke_jax.nn.layers import Dense, Dropout, LayerNorm, Numerics
 
 VECTORS, PRIORS = "candidate_vectors", "candidate_priors"
-SETTLED = "settled_candidates"  # (B, E), the places of names' entities, -1 where none is settled
+SETTLED = "settled_candidates"  # the places of names' entities, -1 where none is settled
 ENTRY = "linking_head"  # of config.json
 KNOWLEDGE = "knowledge"  # in the model's folder, for one that was moved with it
+Logits = Float[Array, "B E choices"]  # of candidates, then of none
 UNLIKELY = 1e-4  # the least prior that counts, as of names that are a title and never a link
 
 
@@ -130,16 +132,16 @@ class LinkingHead(Head):
     states: States,
     tables: Tables,
     *,
-    entity_start_positions: jax.Array,
-    entity_end_positions: jax.Array,
-    candidate_vectors: jax.Array,
-    candidate_priors: jax.Array,
-    settled_candidates: jax.Array | None = None,
+    entity_start_positions: Places,
+    entity_end_positions: Places,
+    candidate_vectors: Float[Array, "B E C K"],
+    candidate_priors: Float[Array, "B E C"],
+    settled_candidates: Places | None = None,
   ) -> Outputs:
     """Returns logits (B, E, C + 1), the last of none of the candidates.
 
-    Starts and inclusive ends are (B, E), vectors (B, E, C, K) and priors (B, E, C), 0 for padding.
-    Which names are settled is read by the encoder alone.
+    Ends are inclusive, and priors are 0 for padding. Which names are settled is read by the encoder
+    alone.
     """
     n, places = self.numerics, (entity_start_positions, entity_end_positions)
     features = [jnp.take_along_axis(states.words, x[..., None], axis=1) for x in places]
@@ -155,7 +157,7 @@ class LinkingHead(Head):
     by_prior = jnp.where(priors > 0, by_prior, -1e9)
     none = Dense(n, (1,), output="float32", name="none_classifier")(names)
 
-    def logits_of(names: jax.Array) -> jax.Array:
+    def logits_of(names: Float[Array, "B E width"]) -> Float[Array, "B E C+1"]:
       alike = jnp.einsum("bek,beck->bec", names, vectors).astype(jnp.float32) / self.width**0.5
       return jnp.concatenate([alike + by_prior, none], axis=-1)
 
@@ -166,8 +168,8 @@ class LinkingHead(Head):
     logits = self.again(alone, lambda read: logits_of(beside(names, vectors, read)))
     return {"logits": logits, "alone_logits": alone}
 
-  def again(self, logits: jax.Array, score: Callable[[jax.Array], jax.Array]) -> jax.Array:
-    """Returns the logits (B, E, C + 1) after all rounds; `score` returns those of names that read.
+  def again(self, logits: Logits, score: Callable[[Logits], Logits]) -> Logits:
+    """Returns the logits after all rounds; `score` returns those of names that read.
 
     It takes the logits by which each name is read by the others.
     """
@@ -176,9 +178,12 @@ class LinkingHead(Head):
     return logits
 
   def loss(
-    self, outputs: Outputs, labels: jax.Array, weights: jax.Array | None = None
-  ) -> jax.Array:
-    """Returns the loss of the numbers of candidates (B, E), -100 ignored.
+    self,
+    outputs: Outputs,
+    labels: Places,
+    weights: Float[Array, "B E"] | None = None,
+  ) -> losses.Loss:
+    """Returns the loss of the numbers of candidates, -100 ignored.
 
     With rounds it is the mean with that of names by themselves, which the first round reads.
     """
@@ -188,7 +193,7 @@ class LinkingHead(Head):
     return (loss + losses.cross_entropy(outputs["alone_logits"], labels, weights)) / 2
 
 
-_Settled = tuple[jax.Array, jax.Array, jax.Array]  # names that are, their places, their logits
+_Settled = tuple[Bool[Array, "B E"], Places, Logits]  # names that are, their places, their logits
 
 
 class _Beside(nn.Module):
@@ -200,7 +205,9 @@ class _Beside(nn.Module):
   numerics: Numerics
 
   @nn.compact
-  def __call__(self, names: jax.Array, vectors: jax.Array, logits: jax.Array) -> jax.Array:
+  def __call__(
+    self, names: Float[Array, "B E K"], vectors: Float[Array, "B E C K"], logits: Logits
+  ) -> Float[Array, "B E K"]:
     n, width = self.numerics, names.shape[-1]
     chances = jax.nn.softmax(logits)[..., :-1]
     meant = jnp.einsum("bec,beck->bek", chances.astype(vectors.dtype), vectors)
@@ -221,7 +228,7 @@ class _Scaled(nn.Module):
   first: float = 1.0
 
   @nn.compact
-  def __call__(self, x: jax.Array) -> jax.Array:
+  def __call__(self, x: Float[Array, "*shape"]) -> Float[Array, "*shape"]:
     scale = self.param("scale", nn.initializers.constant(self.first), (1,))
     return x * scale.astype(x.dtype)
 

@@ -6,6 +6,7 @@ from typing import ClassVar, Self
 import flax.linen as nn
 import jax
 import jax.numpy as jnp
+from jaxtyping import Array, Float, Int
 
 from luke_jax.models.head import Head, Outputs
 from luke_jax.models.system import Backbone, Decoders, States, Tables
@@ -24,8 +25,10 @@ class MaskedTokens(nn.Module):
 
   numerics: Numerics
 
-  def __call__(self, states: jax.Array, table: jax.Array) -> jax.Array:
-    """Maps states (..., D) and table (V, K) to float32 logits (..., V)."""
+  def __call__(
+    self, states: Float[Array, "*tokens D"], table: Float[Array, "V K"]
+  ) -> Float[Array, "*tokens V"]:
+    """Returns float32 logits."""
     x, bias = self._transformed(states, table)
     # As rows of one matrix: with more axes, JAX 0.7 has no such product on CPUs.
     rows, columns = x.reshape(-1, x.shape[-1]), table.astype(x.dtype).T
@@ -34,21 +37,23 @@ class MaskedTokens(nn.Module):
 
   def scores(
     self,
-    states: jax.Array,
-    table: jax.Array,
-    labels: jax.Array,
+    states: Float[Array, "*tokens D"],
+    table: Float[Array, "V K"],
+    labels: Int[Array, "*tokens"],
     *,
     size: int | None = None,
     axis: str | None = None,
   ) -> Scores:
-    """Returns how well labels (...) are predicted, as `token_scores` does, without all logits."""
+    """Returns how well labels are predicted, as `token_scores` does, without all logits."""
     x, bias = self._transformed(states, table)
     flat = x.reshape(-1, x.shape[-1])
     scores = token_scores(flat, table, bias, labels.reshape(-1), size=size, axis=axis)
     return Scores(*(part.reshape(labels.shape) for part in scores))
 
   @nn.compact
-  def _transformed(self, states: jax.Array, table: jax.Array) -> tuple[jax.Array, jax.Array]:
+  def _transformed(
+    self, states: Float[Array, "*tokens D"], table: Float[Array, "V K"]
+  ) -> tuple[Float[Array, "*tokens K"], Float[Array, " V"]]:
     n = self.numerics
     rows, width = table.shape
     x = activate(Dense(n, (width,), name="transform")(states), n.activation)
@@ -62,8 +67,8 @@ class PageEntity(nn.Module):
   width: int  # K
 
   @nn.compact
-  def __call__(self, words: jax.Array) -> jax.Array:
-    """Maps (B, W, D) to (B, K)."""
+  def __call__(self, words: Float[Array, "B W D"]) -> Float[Array, "B K"]:
+    """Returns the predicted embeddings."""
     return Dense(self.numerics, (self.width,), output="float32", name="decoder")(words[:, 0])
 
 
@@ -132,18 +137,18 @@ class MaskedHead(Head):
     states: States,
     tables: Tables,
     *,
-    pages: jax.Array | None,
-    masked_positions: jax.Array,
-    labels: jax.Array,
-    masked_entity_positions: jax.Array | None = None,
-    entity_labels: jax.Array | None = None,
-    page_ids: jax.Array | None = None,
+    pages: Float[Array, "U K"] | None,
+    masked_positions: Int[Array, "B P"],
+    labels: Int[Array, "B P"],
+    masked_entity_positions: Int[Array, "B Q"] | None = None,
+    entity_labels: Int[Array, "B Q"] | None = None,
+    page_ids: Int[Array, " B"] | None = None,
   ) -> Outputs:
     """Returns the losses and hits (B, P) of words and of entities; 0 where a label is -100.
 
-    `masked_positions` (B, P) are the places in the text of the labels (B, P); for entities too.
-    `pages` (U, K) are the vectors of entities that the page's own is compared with.
-    With `page_ids` (B,) also page_losses (B,), 0 where the page is no entity, which is -1.
+    `masked_positions` are the places in the text of the labels; for entities too. `pages` are the
+    vectors of entities that the page's own is compared with. With `page_ids` also page_losses (B,),
+    0 where the page is no entity, which is -1.
     """
     picked = picked_states(states.words, masked_positions)
     scores = self.masked_words.scores(picked, tables.words, labels)
@@ -162,8 +167,10 @@ class MaskedHead(Head):
       outputs["page_losses"] = self._page_losses(pages, predicted, page_ids)
     return outputs
 
-  def _page_losses(self, table: jax.Array, predicted: jax.Array, ids: jax.Array) -> jax.Array:
-    """Returns mean squared distances (B,) from the embeddings of the pages' entities.
+  def _page_losses(
+    self, table: Float[Array, "U K"], predicted: Float[Array, "B K"], ids: Int[Array, " B"]
+  ) -> Float[Array, " B"]:
+    """Returns mean squared distances from the embeddings of the pages' entities.
 
     Those are the target: they do not move towards the prediction.
     """
@@ -176,10 +183,10 @@ class MaskedHead(Head):
   def loss(
     self,
     outputs: Outputs,
-    labels: jax.Array | None = None,
-    entity_labels: jax.Array | None = None,
-    page_entity_embedding: jax.Array | None = None,
-  ) -> jax.Array:
+    labels: Int[Array, "B W"] | None = None,
+    entity_labels: Int[Array, "B E"] | None = None,
+    page_entity_embedding: Float[Array, "B K"] | None = None,
+  ) -> losses.Loss:
     """Returns the sum of the losses that have labels. -100 marks tokens that were not masked."""
     total = jnp.zeros(())
     if labels is not None:
@@ -208,9 +215,9 @@ class PretrainingHead(MaskedHead):
   def loss(  # type: ignore[override]
     self,
     outputs: Outputs,
-    labels: jax.Array | None = None,
-    next_sentence_label: jax.Array | None = None,
-  ) -> jax.Array:
+    labels: Int[Array, "B W"] | None = None,
+    next_sentence_label: Int[Array, " B"] | None = None,
+  ) -> losses.Loss:
     """Returns the sum of the losses that have labels; 0 is a true next sentence, as in BERT."""
     total = super().loss(outputs, labels)
     if next_sentence_label is not None:
@@ -218,8 +225,10 @@ class PretrainingHead(MaskedHead):
     return total
 
 
-def picked_states(states: jax.Array, positions: jax.Array) -> jax.Array:
-  """Returns states (B, P, D) at positions, as a product: its gradient is one too, not a scatter."""
+def picked_states(
+  states: Float[Array, "B T D"], positions: Int[Array, "B P"]
+) -> Float[Array, "B P D"]:
+  """Returns states at positions, as a product: its gradient is one too, not a scatter."""
   at = jax.nn.one_hot(positions, states.shape[1], dtype=states.dtype)
   return jnp.einsum("bpt,btd->bpd", at, states)
 

@@ -4,10 +4,10 @@ from collections.abc import Mapping
 from typing import ClassVar, Self
 
 import flax.linen as nn
-import jax
 import jax.numpy as jnp
+from jaxtyping import Array, Float, Int
 
-from luke_jax.heads.labels import ENDS, STARTS
+from luke_jax.heads.labels import ENDS, STARTS, Places
 from luke_jax.models.head import Head, Outputs, States, Tables
 from luke_jax.models.system import Backbone
 from luke_jax.nn import losses
@@ -51,11 +51,11 @@ class MatchHead(Head):
     states: States,
     tables: Tables,
     *,
-    entity_start_positions: jax.Array,
-    entity_end_positions: jax.Array,
-    label_vectors: jax.Array,
+    entity_start_positions: Places,
+    entity_end_positions: Places,
+    label_vectors: Float[Array, "rows L D"],
   ) -> Outputs:
-    """Returns logits (B, E, L) for starts and inclusive ends (B, E) and labels (B or 1, L, D).
+    """Returns logits (B, E, L) for starts, inclusive ends, and labels of all rows or of each.
 
     And `label_logits` (B, L) of how many names have each label, whatever they are.
     """
@@ -78,9 +78,12 @@ class MatchHead(Head):
     }
 
   def loss(
-    self, outputs: Outputs, labels: jax.Array, weights: jax.Array | None = None
-  ) -> jax.Array:
-    """Returns the loss of 0 and 1 for each span and label (B, E, L), -100 ignored.
+    self,
+    outputs: Outputs,
+    labels: Int[Array, "B E L"],
+    weights: Float[Array, "B E L"] | None = None,
+  ) -> losses.Loss:
+    """Returns the loss of 0 and 1 for each span and label, -100 ignored.
 
     How usual a label is, it learns from the names that have some label.
     """

@@ -8,5 +8,6 @@ One letter an axis, here and everywhere:
   T tokens, W + E         F feed-forward width     L layers
   M word positions of a mention                    C labels, or choices
 
-Words come first and entities after them wherever the two are joined.
+Words come first and entities after them wherever the two are joined. Shapes are types of jaxtyping:
+`Float[Array, "B T D"]`; a leading space, " B", is for one axis, and `*tokens` for any number.
 """

@@ -16,6 +16,7 @@ from typing import Literal
 import flax.linen as nn
 import jax
 import jax.numpy as jnp
+from jaxtyping import Array, Bool, Float, UInt32
 
 from luke_jax.nn.block_attention import Blocks, block_attention, query_counts
 from luke_jax.nn.layers import Dense, Numerics
@@ -30,20 +31,22 @@ from luke_jax.nn.queries import (
 from luke_jax.nn.repeatable_dropout import dropout_mask
 
 
-def kinds(num_words: int, num_entities: int, number: int) -> jax.Array:
-  """Returns one-hot kinds (1, T, number) of words before entities; one kind for a single query."""
+def kinds(num_words: int, num_entities: int, number: int) -> Float[Array, "1 T kinds"]:
+  """Returns one-hot kinds of words before entities; one kind for a single query."""
   kind = jnp.where(jnp.arange(num_words + num_entities) < num_words, 0, number - 1)
   return jax.nn.one_hot(kind, number)[None]
 
 
-def probabilities(scores: jax.Array, mask: jax.Array, head_size: int) -> jax.Array:
-  """Returns the softmax in float32 over the keys where mask (B, T or 1, T) is true."""
+def probabilities(
+  scores: Float[Array, "B N T T"], mask: Bool[Array, "B Q T"], head_size: int
+) -> Float[Array, "B N T T"]:
+  """Returns the softmax in float32 over the keys where the mask is true."""
   scores = scores.astype(jnp.float32) * head_size**-0.5
   return nn.softmax(jnp.where(mask[:, None], scores, jnp.finfo(jnp.float32).min))
 
 
-def asked(mask: jax.Array, num_words: int, independent: bool) -> jax.Array:
-  """Returns which keys each query asks, (B, T or 1, T), where mask (B, T) has the real tokens."""
+def asked(mask: Bool[Array, "B T"], num_words: int, independent: bool) -> Bool[Array, "B Q T"]:
+  """Returns which keys each query asks, where the mask has the real tokens."""
   tokens = jnp.arange(mask.shape[1])
   if not independent:
     return mask[:, None]
@@ -52,17 +55,17 @@ def asked(mask: jax.Array, num_words: int, independent: bool) -> jax.Array:
 
 def fused_attention(
   queries: Blocks,
-  key: jax.Array,
-  value: jax.Array,
-  mask: jax.Array,
+  key: Float[Array, "B T N H"],
+  value: Float[Array, "B T N H"],
+  mask: Bool[Array, "B Q T"],
   *,
   implementation: Literal["xla", "cudnn"],
-) -> jax.Array:
-  """Returns what `block_attention` does without dropout, (B, T, N, H), by a stock attention.
+) -> Float[Array, "B T N H"]:
+  """Returns what `block_attention` does without dropout, by a stock attention.
 
   The queries of a token stand side by side, one for each of C kinds of key, and a key is zero but
   at the place of its own kind. So one product of that width has the score of each pair by its own
-  query. `mask` (B, T or 1, T) has the keys that each query asks. What `implementation` cannot
+  query. `mask` has the keys that each query asks. What `implementation` cannot
   compute is an error of its own.
   """
   batch, tokens, heads, size = key.shape
@@ -100,8 +103,13 @@ class Attention(nn.Module):
   sizes: AttentionSizes
 
   @nn.compact
-  def __call__(self, x: jax.Array, word_mask: jax.Array, entity_mask: jax.Array) -> jax.Array:
-    """Returns (B, T, D). Masks are (B, W) and (B, E), true where a token is real.
+  def __call__(
+    self,
+    x: Float[Array, "B T D"],
+    word_mask: Bool[Array, "B W"],
+    entity_mask: Bool[Array, "B E"],
+  ) -> Float[Array, "B T D"]:
+    """Returns what each token reads. Masks are true where a token is real.
 
     Sows the probabilities (B, N, T, T) if intermediates are collected.
     """
@@ -142,14 +150,18 @@ class Attention(nn.Module):
         context = attend(queries, key, value, mask, seeds)
     return Dense(n, x.shape[-1:], heads, name="output")(context)
 
-  def _seeds(self, batch: int) -> jax.Array:
-    """Returns the numbers (B, N) that decide on dropout in every sequence and head."""
+  def _seeds(self, batch: int) -> UInt32[Array, "B N"]:
+    """Returns the numbers that decide on dropout in every sequence and head."""
     shape = (batch, self.sizes.heads)
     return jax.random.bits(self.make_rng("dropout"), shape, jnp.uint32)
 
   def _fused(
-    self, queries: Blocks, key: jax.Array, value: jax.Array, mask: jax.Array
-  ) -> jax.Array | None:
+    self,
+    queries: Blocks,
+    key: Float[Array, "B T N H"],
+    value: Float[Array, "B T N H"],
+    mask: Bool[Array, "B T"],
+  ) -> Float[Array, "B T N H"] | None:
     """Returns the context by a GPU's fused attention if it is selected; warns once if it cannot."""
     sizes = self.sizes
     if sizes.form != "fused" or jax.default_backend() != "gpu":

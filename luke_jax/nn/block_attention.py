@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
+from jaxtyping import Array, Bool, Float, UInt32
 
 from luke_jax.nn.layers import keep
 from luke_jax.nn.repeatable_dropout import dropout_mask, own_dropout_mask
@@ -22,22 +23,23 @@ MASKED = -1e30
 
 # By kind of query and kind of key: words and entities, or one kind for all tokens. Of independent
 # entities the words have one block, and that of an entity for entities asks itself alone.
-Blocks = tuple[tuple[jax.Array, ...], ...]
+Blocks = tuple[tuple[Float[Array, "B _ N H"], ...], ...]
+_HeadsFirst = tuple[tuple[Float[Array, "B N _ H"], ...], ...]
 
 
 def block_attention(
   queries: Blocks,
-  key: jax.Array,
-  value: jax.Array,
-  mask: jax.Array,
-  seeds: jax.Array | None = None,
+  key: Float[Array, "B T N H"],
+  value: Float[Array, "B T N H"],
+  mask: Bool[Array, "B T"],
+  seeds: UInt32[Array, "B N"] | None = None,
   *,
   dropout_rate: float = 0.0,
-) -> jax.Array:
-  """Returns attention of words and entities (LUKE, section 3.2), (B, T, N, H) as `value.dtype`.
+) -> Float[Array, "B T N H"]:
+  """Returns attention of words and entities (LUKE, section 3.2), as `value.dtype`.
 
-  Queries are (B, W, N, H) and (B, E, N, H); `key` and `value` (B, T, N, H), words first; `mask`
-  (B, T) is true on real tokens. `seeds` (B, N) choose what is dropped, as in `dropout_mask`.
+  Words come first; `mask` is true on real tokens. `seeds` choose what is dropped, as in
+  `dropout_mask`.
   """
   heads_first = jax.tree.map(lambda x: x.swapaxes(1, 2), (queries, key, value))
   return _attention(dropout_rate, *heads_first, mask, seeds).swapaxes(1, 2)
@@ -46,13 +48,13 @@ def block_attention(
 class _Kind(NamedTuple):
   """Queries of one kind, an array for each kind of key, and the tokens of queries and keys."""
 
-  queries: tuple[jax.Array, ...]  # (B, N, Q, H)
+  queries: tuple[Float[Array, "B N Q H"], ...]
   query_tokens: slice
   key_tokens: tuple[slice, ...]
   itself: tuple[bool, ...]  # by kind of key: a query asks its own token alone
 
 
-def _kinds(queries: Blocks) -> list[_Kind]:
+def _kinds(queries: _HeadsFirst) -> list[_Kind]:
   lengths = [blocks[0].shape[2] for blocks in queries]
   ends = [sum(lengths[: i + 1]) for i in range(len(lengths))]
   parts = tuple(slice(end - n, end) for end, n in zip(ends, lengths, strict=True))
@@ -63,8 +65,10 @@ def _kinds(queries: Blocks) -> list[_Kind]:
   ]
 
 
-def _scores(kind: _Kind, key: jax.Array, mask: jax.Array) -> list[jax.Array]:
-  """Returns masked scores (B, N, Q, S) for each kind of key, float32."""
+def _scores(
+  kind: _Kind, key: Float[Array, "B N T H"], mask: Bool[Array, "B T"]
+) -> list[Float[Array, "B N Q _"]]:
+  """Returns masked scores for each kind of key, float32."""
   scale = key.shape[-1] ** -0.5
   blocks = []
   for query, part, itself in zip(kind.queries, kind.key_tokens, kind.itself, strict=True):
@@ -78,27 +82,37 @@ def _product(form: str, left: jax.Array, right: jax.Array) -> jax.Array:
   return jnp.einsum(form, left, right, preferred_element_type=jnp.float32)
 
 
-def _scored(x: jax.Array, y: jax.Array, itself: bool) -> jax.Array:
-  """Returns products (B, N, Q, S) of x (B, N, Q, H) with y (B, N, S, H), or with its own of y."""
+def _scored(
+  x: Float[Array, "B N Q H"], y: Float[Array, "B N S H"], itself: bool
+) -> Float[Array, "B N Q #S"]:
+  """Returns products of x with y, or with its own of y."""
   if itself:
     return (x.astype(jnp.float32) * y).sum(-1, keepdims=True)
   return _product("bnqh,bnkh->bnqk", x, y)
 
 
-def _weighted(weights: jax.Array, y: jax.Array, itself: bool) -> jax.Array:
-  """Returns the sums (B, N, Q, H) of y (B, N, S, H) by weights (B, N, Q, S)."""
+def _weighted(
+  weights: Float[Array, "B N Q #S"], y: Float[Array, "B N S H"], itself: bool
+) -> Float[Array, "B N Q H"]:
+  """Returns the sums of y by weights."""
   return weights.astype(jnp.float32) * y if itself else _product("bnqk,bnkh->bnqh", weights, y)
 
 
-def _of_keys(weights: jax.Array, x: jax.Array, itself: bool) -> jax.Array:
-  """Returns the sums (B, N, S, H) of x (B, N, Q, H) by weights (B, N, Q, S)."""
+def _of_keys(
+  weights: Float[Array, "B N Q #S"], x: Float[Array, "B N Q H"], itself: bool
+) -> Float[Array, "B N S H"]:
+  """Returns the sums of x by weights."""
   return weights.astype(jnp.float32) * x if itself else _product("bnqk,bnqh->bnkh", weights, x)
 
 
 def _dropped(
-  kind: _Kind, blocks: list[jax.Array], rate: float, seeds: jax.Array | None, num_tokens: int
-) -> list[jax.Array]:
-  """Returns blocks (B, N, Q, S) with zeros where `dropout_mask` drops, without scaling the rest."""
+  kind: _Kind,
+  blocks: list[Float[Array, "B N Q _"]],
+  rate: float,
+  seeds: UInt32[Array, "B N"] | None,
+  num_tokens: int,
+) -> list[Float[Array, "B N Q _"]]:
+  """Returns blocks with zeros where `dropout_mask` drops, without scaling the rest."""
   if not rate:
     return blocks
   assert seeds is not None

@@ -1,8 +1,7 @@
 """Linear-chain conditional random fields (Lafferty et al., 2001): sums and best paths over labels.
 
-Emissions are (B, L, C) and masks (B, L), for C labels. Places that the mask leaves out, between
-others too, have no label: the state is carried over them. Every scan runs over L, for the whole
-batch at once.
+L is the length of a chain. Places that the mask leaves out, between others too, have no label: the
+state is carried over them. Every scan runs over L, for the whole batch at once.
 """
 
 from typing import NamedTuple
@@ -10,6 +9,7 @@ from typing import NamedTuple
 import flax.linen as nn
 import jax
 import jax.numpy as jnp
+from jaxtyping import Array, Bool, Float, Int, Shaped
 
 from luke_jax.nn.losses import IGNORED
 
@@ -19,9 +19,14 @@ FORBIDDEN = -1e4  # score of what a scheme does not allow; finite, so that gradi
 class Chain(NamedTuple):
   """Scores of neighbouring labels, or, as booleans, which of them are allowed."""
 
-  transitions: jax.Array  # (C, C), from and to
-  starts: jax.Array  # (C,), of a path's first label
-  ends: jax.Array  # (C,), of its last label
+  transitions: Shaped[Array, "C C"]  # from and to
+  starts: Shaped[Array, " C"]  # of a path's first label
+  ends: Shaped[Array, " C"]  # of its last label
+
+
+Emissions = Float[Array, "B L C"]
+Mask = Bool[Array, "B L"]
+Labels = Int[Array, "B L"]
 
 
 class ChainScores(nn.Module):
@@ -53,8 +58,8 @@ def constrained(chain: Chain, allowed: Chain) -> Chain:
   return Chain(*(jnp.where(legal, scores, FORBIDDEN) for scores, legal in pairs))
 
 
-def log_sums(emissions: jax.Array, mask: jax.Array, chain: Chain) -> jax.Array:
-  """Returns the log of the sum over all paths of e to their scores (B,); 0 for an empty mask."""
+def log_sums(emissions: Emissions, mask: Mask, chain: Chain) -> Float[Array, " B"]:
+  """Returns the log of the sum over all paths of e to their scores; 0 for an empty mask."""
 
   def step(state: tuple[jax.Array, jax.Array], now: tuple[jax.Array, jax.Array]):
     (sums, begun), (scores, real) = state, now
@@ -67,9 +72,9 @@ def log_sums(emissions: jax.Array, mask: jax.Array, chain: Chain) -> jax.Array:
 
 
 def path_scores(
-  emissions: jax.Array, labels: jax.Array, mask: jax.Array, chain: Chain
-) -> jax.Array:
-  """Returns the scores (B,) of paths of labels (B, L); those outside the mask do not matter."""
+  emissions: Emissions, labels: Labels, mask: Mask, chain: Chain
+) -> Float[Array, " B"]:
+  """Returns the scores of paths of labels; those outside the mask do not matter."""
   labels = jnp.where(mask, labels, 0)
   emitted = jnp.take_along_axis(emissions.astype(jnp.float32), labels[..., None], axis=2)[..., 0]
   # The last place of the mask up to each one, -1 before the first.
@@ -83,20 +88,20 @@ def path_scores(
 
 
 def path_losses(
-  emissions: jax.Array, labels: jax.Array, mask: jax.Array, chain: Chain
-) -> jax.Array:
-  """Returns the negative log-likelihood (B,) of paths of labels (B, L); 0 for an empty mask."""
+  emissions: Emissions, labels: Labels, mask: Mask, chain: Chain
+) -> Float[Array, " B"]:
+  """Returns the negative log-likelihood of paths of labels; 0 for an empty mask."""
   scores = path_scores(emissions, labels, mask, chain)
   return log_sums(emissions, mask, chain) - scores
 
 
-def marginals(emissions: jax.Array, mask: jax.Array, chain: Chain) -> jax.Array:
-  """Returns the probability of each label at each place (B, L, C), over all paths."""
+def marginals(emissions: Emissions, mask: Mask, chain: Chain) -> Emissions:
+  """Returns the probability of each label at each place, over all paths."""
   return jax.grad(lambda scores: log_sums(scores, mask, chain).sum())(emissions.astype(jnp.float32))
 
 
-def best_paths(emissions: jax.Array, mask: jax.Array, chain: Chain) -> tuple[jax.Array, jax.Array]:
-  """Returns the labels (B, L) of the best path, `IGNORED` outside the mask, and its score (B,)."""
+def best_paths(emissions: Emissions, mask: Mask, chain: Chain) -> tuple[Labels, Float[Array, " B"]]:
+  """Returns the labels of the best path, `IGNORED` outside the mask, and its score."""
   stay = jnp.arange(emissions.shape[-1])
 
   def step(state: tuple[jax.Array, jax.Array], now: tuple[jax.Array, jax.Array]):
@@ -117,11 +122,11 @@ def best_paths(emissions: jax.Array, mask: jax.Array, chain: Chain) -> tuple[jax
   return jnp.where(mask, labels.T, IGNORED), jnp.where(begun, best.max(1), 0.0)
 
 
-def _beginning(emissions: jax.Array) -> tuple[jax.Array, jax.Array]:
-  """Returns scores (B, C) and whether a path has begun (B,), which none has."""
+def _beginning(emissions: Emissions) -> tuple[Float[Array, "B C"], Bool[Array, " B"]]:
+  """Returns scores and whether a path has begun, which none has."""
   batch, _, labels = emissions.shape
   return jnp.zeros((batch, labels)), jnp.zeros(batch, bool)
 
 
-def _by_place(emissions: jax.Array, mask: jax.Array) -> tuple[jax.Array, jax.Array]:
+def _by_place(emissions: Emissions, mask: Mask) -> tuple[Float[Array, "L B C"], Bool[Array, "L B"]]:
   return jnp.moveaxis(emissions.astype(jnp.float32), 1, 0), mask.astype(bool).T

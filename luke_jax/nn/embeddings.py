@@ -3,14 +3,18 @@
 import flax.linen as nn
 import jax
 import jax.numpy as jnp
+from jaxtyping import Array, Bool, Float, Int, Shaped
 
 from luke_jax.nn.layers import Dense, Dropout, LayerNorm, Numerics, embedding
 from luke_jax.nn.vocabulary import rows_of
 
 
 def look_up(
-  table: nn.Embed, ids: jax.Array, padding_id: int | None = None, axis: str | None = None
-) -> jax.Array:
+  table: nn.Embed,
+  ids: Int[Array, "*tokens"],
+  padding_id: int | None = None,
+  axis: str | None = None,
+) -> Float[Array, "*tokens K"]:
   """Returns rows of a table; the padding row is read but learns nothing."""
   rows = rows_of(table.embedding, ids, table.dtype, axis)
   if padding_id is None:
@@ -18,8 +22,8 @@ def look_up(
   return jnp.where((ids == padding_id)[..., None], jax.lax.stop_gradient(rows), rows)
 
 
-def positions_after_padding(input_ids: jax.Array, pad_id: int) -> jax.Array:
-  """Returns RoBERTa's position ids (B, W): real tokens count from the one after its pad id."""
+def positions_after_padding(input_ids: Int[Array, "B W"], pad_id: int) -> Int[Array, "B W"]:
+  """Returns RoBERTa's position ids: real tokens count from the one after its pad id."""
   real = (input_ids != pad_id).astype(jnp.int32)
   return jnp.cumsum(real, axis=1) * real + pad_id
 
@@ -53,11 +57,11 @@ class WordEmbeddings(nn.Module):
 
   def __call__(
     self,
-    input_ids: jax.Array,
-    token_type_ids: jax.Array | None = None,
-    position_ids: jax.Array | None = None,
-  ) -> jax.Array:
-    """Returns (B, W, D)."""
+    input_ids: Int[Array, "B W"],
+    token_type_ids: Int[Array, "B W"] | None = None,
+    position_ids: Int[Array, "B W"] | None = None,
+  ) -> Float[Array, "B W D"]:
+    """Returns the embeddings of words."""
     if position_ids is None:
       position_ids = self._position_ids(input_ids)
     padded_position = self.pad_id if self.positions_after_padding else None
@@ -69,12 +73,12 @@ class WordEmbeddings(nn.Module):
     x = self.dropout(self.norm(x))
     return self.project(x) if self.output and self.output != self.width else x
 
-  def _position_ids(self, input_ids: jax.Array) -> jax.Array:
+  def _position_ids(self, input_ids: Int[Array, "B W"]) -> Int[Array, "B W"]:
     if self.positions_after_padding:
       return positions_after_padding(input_ids, self.pad_id)
     return jnp.broadcast_to(jnp.arange(input_ids.shape[1]), input_ids.shape)
 
 
-def real_tokens(mask: jax.Array | None, ids: jax.Array) -> jax.Array:
+def real_tokens(mask: Shaped[Array, "B T"] | None, ids: Int[Array, "B T"]) -> Bool[Array, "B T"]:
   """Returns a mask as true and false; without one all tokens are real."""
   return jnp.ones(ids.shape, bool) if mask is None else mask.astype(bool)

@@ -3,6 +3,7 @@
 import flax.linen as nn
 import jax
 import jax.numpy as jnp
+from jaxtyping import Array, Bool, Float
 
 from luke_jax.nn.activations import Activation, activate
 from luke_jax.nn.attention import Attention
@@ -23,8 +24,8 @@ class Mlp(nn.Module):
   hidden: int  # F
 
   @nn.compact
-  def __call__(self, x: jax.Array) -> jax.Array:
-    """Maps (..., D) to (..., D)."""
+  def __call__(self, x: Float[Array, "*tokens D"]) -> Float[Array, "*tokens D"]:
+    """Returns the states of tokens after both."""
     n = self.numerics
     # As rows of one matrix: given B and T, XLA on TPUs reads what is kept of `up` twice, widened.
     rows = x.reshape(-1, x.shape[-1])
@@ -40,8 +41,13 @@ class Layer(nn.Module):
   hidden: int  # F
 
   @nn.compact
-  def __call__(self, x: jax.Array, word_mask: jax.Array, entity_mask: jax.Array) -> jax.Array:
-    """Maps (B, T, D) to (B, T, D)."""
+  def __call__(
+    self,
+    x: Float[Array, "B T D"],
+    word_mask: Bool[Array, "B W"],
+    entity_mask: Bool[Array, "B E"],
+  ) -> Float[Array, "B T D"]:
+    """Returns the states after the layer."""
     n = self.numerics
     y = Attention(n, self.attention, name="attention")(constrain(x), word_mask, entity_mask)
     rate = n.dropout if self.attention.drops_output else 0.0
@@ -69,8 +75,13 @@ class Encoder(nn.Module):
   remat: Remat = "none"
 
   @nn.compact
-  def __call__(self, x: jax.Array, word_mask: jax.Array, entity_mask: jax.Array) -> jax.Array:
-    """Maps (B, T, D) to (B, T, D); sows the input and the output of each layer."""
+  def __call__(
+    self,
+    x: Float[Array, "B T D"],
+    word_mask: Bool[Array, "B W"],
+    entity_mask: Bool[Array, "B E"],
+  ) -> Float[Array, "B T D"]:
+    """Returns the states after all layers; sows the input and the output of each layer."""
     self.sow("intermediates", "input", x)
     if self.has_variable("params", "layers_0"):
       for i in range(self.layers):
@@ -129,7 +140,7 @@ class Pooler(nn.Module):
   activation: Activation | None = None  # None: tanh in the type of products
 
   @nn.compact
-  def __call__(self, words: jax.Array) -> jax.Array:
-    """Maps (B, W, D) to (B, D)."""
+  def __call__(self, words: Float[Array, "B W D"]) -> Float[Array, "B D"]:
+    """Returns the pooled states of texts."""
     x = Dense(self.numerics, words.shape[-1:], name="dense")(words[:, 0])
     return nn.tanh(x) if self.activation is None else activate(x, self.activation)

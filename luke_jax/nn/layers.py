@@ -15,6 +15,7 @@ from flax.errors import ScopeParamShapeError
 from flax.linen.initializers import zeros
 from jax.ad_checkpoint import checkpoint_name
 from jax.experimental.layout import Layout, with_layout_constraint
+from jaxtyping import Array, Float
 
 from luke_jax.nn.activations import Activation
 from luke_jax.nn.repeatable_dropout import kept_features
@@ -114,14 +115,14 @@ gathered.defvjp(_gathered_forward, _gathered_backward)
 
 
 def project(
-  x: jax.Array,
-  kernel: jax.Array,
-  bias: jax.Array | None = None,
+  x: Float[Array, "*tokens D"],
+  kernel: Float[Array, "D ..."],
+  bias: Float[Array, "..."] | None = None,
   output: Dtype | None = None,
   *,
   on_cpu: bool = False,
-) -> jax.Array:
-  """Multiplies x (..., D) by kernel (D, ...) and adds bias, as one product of two matrices.
+) -> Float[Array, "..."]:
+  """Multiplies x by a kernel and adds a bias, as one product of two matrices.
 
   The result is of the operands' type, or of type `output`; `on_cpu` rounds it to that from float32,
   twice as fast there in bfloat16.
@@ -149,7 +150,7 @@ def _many(matrix: jax.Array) -> bool:
 
 
 @jax.custom_vjp
-def _wide(x: jax.Array, kernel: jax.Array) -> jax.Array:
+def _wide(x: Float[Array, "R D"], kernel: Float[Array, "D F"]) -> Float[Array, "R F"]:
   """Multiplies two matrices to float32, and so does the derivative, from operands of their type."""
   return jnp.matmul(x, kernel, preferred_element_type=jnp.float32)
 
@@ -166,7 +167,7 @@ def _wide_backward(residuals, d_y):
   return _wide(d_y, _turned(kernel)).astype(x.dtype), _wide(_turned(x), d_y).astype(kernel.dtype)
 
 
-def _turned(matrix: jax.Array) -> jax.Array:
+def _turned(matrix: Float[Array, "R F"]) -> Float[Array, "F R"]:
   """Returns a matrix transposed in memory: XLA on CPUs is half as fast if it only reads it so."""
   return with_layout_constraint(matrix.T, Layout(major_to_minor=(0, 1)))
 
@@ -175,7 +176,7 @@ _wide.defvjp(_wide_forward, _wide_backward)
 
 
 @jax.custom_vjp
-def _narrowing(x: jax.Array, kernel: jax.Array) -> jax.Array:
+def _narrowing(x: Float[Array, "R D"], kernel: Float[Array, "D F"]) -> Float[Array, "R F"]:
   """Multiplies many rows by a kernel with fewer columns than rows.
 
   The kernel's gradient is computed turned: XLA on CPUs multiplies to more columns than rows a tenth
@@ -271,8 +272,14 @@ def adapter_of(module: nn.Module, dtype: Dtype) -> tuple[jax.Array, jax.Array] |
   return first, second
 
 
-def low_rank(x: jax.Array, first: jax.Array, second: jax.Array, *, on_cpu: bool) -> jax.Array:
-  """Multiplies x (..., D) by the matrices (D, R) and (R, F) of an adapter."""
+def low_rank(
+  x: Float[Array, "*tokens D"],
+  first: Float[Array, "D R"],
+  second: Float[Array, "R F"],
+  *,
+  on_cpu: bool,
+) -> Float[Array, "*tokens F"]:
+  """Multiplies x by the matrices of an adapter."""
   return project(project(x, first, on_cpu=on_cpu), second, on_cpu=on_cpu)
 
 
@@ -282,8 +289,8 @@ class LayerNorm(nn.Module):
   numerics: Numerics
 
   @nn.compact
-  def __call__(self, x: jax.Array) -> jax.Array:
-    """Maps (..., D) to (..., D)."""
+  def __call__(self, x: Float[Array, "*tokens D"]) -> Float[Array, "*tokens D"]:
+    """Returns x with mean 0 and variance 1, scaled and moved."""
     scale = parameter(self, "scale", nn.initializers.ones, x.shape[-1:])
     bias = parameter(self, "bias", zeros, x.shape[-1:])
     n = self.numerics
@@ -332,7 +339,7 @@ class Dropout(nn.Module):
   rate: float
 
   @nn.compact
-  def __call__(self, x: jax.Array) -> jax.Array:
+  def __call__(self, x: Float[Array, "*shape"]) -> Float[Array, "*shape"]:
     """Returns x with a share `rate` of its values zero and the rest scaled up."""
     if not self.rate or not self.has_rng("dropout"):
       return x

@@ -7,13 +7,22 @@ on labels alone: those of a whole batch make the losses of its micro-batches add
 import jax
 import jax.numpy as jnp
 import optax
+from jaxtyping import Array, Bool, Float, Int, Shaped
 
 from luke_jax.errors import InputError
 
 IGNORED = -100  # a label that without a prediction
 
 
-def mean_where(values: jax.Array, mask: jax.Array, weights: jax.Array | None = None) -> jax.Array:
+Loss = Float[Array, ""]
+Weights = Float[Array, "*targets"]
+
+
+def mean_where(
+  values: Shaped[Array, "*targets"],
+  mask: Bool[Array, "*targets"],
+  weights: Weights | None = None,
+) -> Loss:
   """Returns the mean of the values where `mask` is true, or their weighted sum; 0 of none."""
   values = jnp.where(mask, values, 0)
   if weights is not None:
@@ -21,8 +30,8 @@ def mean_where(values: jax.Array, mask: jax.Array, weights: jax.Array | None = N
   return values.sum() / jnp.maximum(mask.sum(), 1)
 
 
-def target_weights(mask: jax.Array, rows: int | None = None) -> jax.Array:
-  """Returns weights, of the shape of the targets (B, ...), that make a weighted sum a mean.
+def target_weights(mask: Bool[Array, "*targets"], rows: int | None = None) -> Weights:
+  """Returns weights, of the shape of the targets, that make a weighted sum a mean.
 
   It is the mean over all targets or, with `rows`, the mean of the means over so many rows at a
   time. Targets are where `mask` is true; the mean over rows without a target is 0.
@@ -35,13 +44,13 @@ def target_weights(mask: jax.Array, rows: int | None = None) -> jax.Array:
 
 
 def cross_entropy(
-  logits: jax.Array,
-  labels: jax.Array,
-  weights: jax.Array | None = None,
+  logits: Float[Array, "*targets C"],
+  labels: Int[Array, "*targets"],
+  weights: Weights | None = None,
   *,
   ignored: int = IGNORED,
-) -> jax.Array:
-  """Returns the mean cross-entropy of logits (..., C) over labels (...) that are not ignored."""
+) -> Loss:
+  """Returns the mean cross-entropy of logits over labels that are not ignored."""
   mask = labels != ignored
   losses = optax.softmax_cross_entropy_with_integer_labels(
     logits.astype(jnp.float32), jnp.where(mask, labels, 0)
@@ -50,8 +59,10 @@ def cross_entropy(
 
 
 def binary_cross_entropy(
-  logits: jax.Array, labels: jax.Array, weights: jax.Array | None = None
-) -> jax.Array:
+  logits: Float[Array, "*targets"],
+  labels: Shaped[Array, "*targets"],
+  weights: Weights | None = None,
+) -> Loss:
   """Returns the mean binary cross-entropy of logits over labels that are not ignored."""
   mask = labels != IGNORED
   losses = optax.sigmoid_binary_cross_entropy(
@@ -60,19 +71,20 @@ def binary_cross_entropy(
   return mean_where(losses, mask, weights)
 
 
-def label_loss(logits: jax.Array, labels: jax.Array, weights: jax.Array | None = None) -> jax.Array:
+def label_loss(
+  logits: Float[Array, "..."], labels: Shaped[Array, "..."], weights: jax.Array | None = None
+) -> Loss:
   """Returns cross-entropy for class numbers, binary cross-entropy for 0 or 1 for every class."""
   loss = binary_cross_entropy if labels.ndim == logits.ndim else cross_entropy
   return loss(logits, labels, weights)
 
 
 def span_loss(
-  logits: jax.Array, positions: jax.Array, weights: jax.Array | None = None
-) -> jax.Array:
-  """Returns the mean of the cross-entropies of start and end: logits (B, W, 2), positions (B, 2).
-
-  A position outside the text is ignored.
-  """
+  logits: Float[Array, "B W 2"],
+  positions: Int[Array, "B 2"],
+  weights: Float[Array, "B 2"] | None = None,
+) -> Loss:
+  """Returns the mean of the cross-entropies of start and end; a place outside is ignored."""
   num_words = logits.shape[1]
   positions = jnp.clip(positions, 0, num_words)
   losses = [

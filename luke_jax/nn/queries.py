@@ -6,6 +6,7 @@ from typing import Any, Literal, NamedTuple
 import flax.linen as nn
 import jax
 import jax.numpy as jnp
+from jaxtyping import Array, Float
 
 from luke_jax.nn.block_attention import Blocks
 from luke_jax.nn.layers import (
@@ -39,8 +40,8 @@ class Projections(NamedTuple):
   """Parameters of the queries."""
 
   kernel: Any  # [a][c] (D, N H), an array or tuples of arrays
-  bias: jax.Array  # (a, c, N, H)
-  adapter: tuple[jax.Array, jax.Array] | None = None  # (a, c, D, R) and (a, c, R, N H)
+  bias: Float[Array, "a c N H"]
+  adapter: tuple[Float[Array, "a c D R"], Float[Array, "a c R NH"]] | None = None
 
 
 class QueryProjections(nn.Module):
@@ -86,12 +87,12 @@ def split_queries(tree: dict) -> dict:
 
 
 def einsum_scores(
-  x: jax.Array, key: jax.Array, kind: jax.Array, projections: Projections
-) -> jax.Array:
-  """Returns scores (B, N, T, T) of x (B, T, D) against key (B, T, N, H), for any order of kinds.
-
-  kind (B, T, 2) is one-hot; with one shared query it is (B, T, 1).
-  """
+  x: Float[Array, "B T D"],
+  key: Float[Array, "B T N H"],
+  kind: Float[Array, "B T kinds"],
+  projections: Projections,
+) -> Float[Array, "B N T T"]:
+  """Returns scores of x against keys for any order of kinds, which are one-hot."""
   bias, low = projections.bias, projections.adapter
   kernel = jnp.stack([jnp.stack(row) for row in projections.kernel])
   kernel = kernel.reshape(*kernel.shape[:2], x.shape[-1], -1)
@@ -104,14 +105,14 @@ def einsum_scores(
 
 
 def query_blocks(
-  x: jax.Array,
+  x: Float[Array, "B T D"],
   num_words: int,
   projections: Projections,
   *,
   independent_entities: bool = False,
   on_cpu: bool = False,
 ) -> Blocks:
-  """Returns queries [query kind][key kind] of x (B, T, D); rows have W and E tokens.
+  """Returns queries [query kind][key kind] of x; rows have W and E tokens.
 
   One row and one column where a single query serves: original attention, or no entities. Of
   independent entities the words have none for entities.

@@ -7,10 +7,13 @@ platform. Hashes are uint32.
 import jax
 import jax.numpy as jnp
 from jax import lax
+from jaxtyping import Array, Bool, UInt32
 
 
-def dropout_mask(seeds: jax.Array, num_tokens: int, rate: float) -> jax.Array:
-  """Returns True where a probability is kept, (B, N, T, T) as [query, key], for seeds (B, N).
+def dropout_mask(
+  seeds: UInt32[Array, "B N"], num_tokens: int, rate: float
+) -> Bool[Array, "B N T T"]:
+  """Returns True where a probability is kept, as [query, key].
 
   As by `kept_where`, but each key has its own product: CPUs compute that many keys at a time, where
   two halves that are joined and turned would be read one by one.
@@ -20,14 +23,18 @@ def dropout_mask(seeds: jax.Array, num_tokens: int, rate: float) -> jax.Array:
   return _kept(_spread(keys * queries[..., None]) << shifts, rate)
 
 
-def own_dropout_mask(seeds: jax.Array, num_tokens: int, rate: float) -> jax.Array:
-  """Returns the diagonal (B, N, T) of `dropout_mask`, of tokens that ask themselves."""
+def own_dropout_mask(
+  seeds: UInt32[Array, "B N"], num_tokens: int, rate: float
+) -> Bool[Array, "B N T"]:
+  """Returns the diagonal of `dropout_mask`, of tokens that ask themselves."""
   keys, shifts, queries = _hashes(seeds, num_tokens)
   return _kept(_spread(keys * queries) << shifts, rate)
 
 
-def _hashes(seeds: jax.Array, num_tokens: int) -> tuple[jax.Array, jax.Array, jax.Array]:
-  """Returns hashes (T,) of keys, the shifts of their bits and hashes (B, N, T) of queries."""
+def _hashes(
+  seeds: UInt32[Array, "B N"], num_tokens: int
+) -> tuple[UInt32[Array, " T"], UInt32[Array, " T"], UInt32[Array, "B N T"]]:
+  """Returns hashes of keys, the shifts of their bits and hashes of queries."""
   keys = key_hash(num_tokens)[:, 0]
   first = jnp.arange(num_tokens) < len(keys)
   keys, shifts = jnp.concatenate([keys, keys])[:num_tokens], jnp.where(first, 16, 0)
@@ -36,13 +43,13 @@ def _hashes(seeds: jax.Array, num_tokens: int) -> tuple[jax.Array, jax.Array, ja
   return keys, shifts.astype(jnp.uint32), queries
 
 
-def key_hash(num_tokens: int) -> jax.Array:
-  """Returns an odd random number for each of the first half of the keys, (⌈T / 2⌉, 1), uint32."""
+def key_hash(num_tokens: int) -> UInt32[Array, "half 1"]:
+  """Returns an odd random number for each of the first half of the keys, ⌈T / 2⌉."""
   return _mixed(lax.broadcasted_iota(jnp.uint32, (-(-num_tokens // 2), 1), 0) + 1) | 1
 
 
-def query_hash(seed: jax.Array, tokens: slice) -> jax.Array:
-  """Returns an odd random number for each query in a slice of a head's, (1, queries), uint32."""
+def query_hash(seed: UInt32[Array, "*one"], tokens: slice) -> UInt32[Array, "1 queries"]:
+  """Returns an odd random number for each query in a slice of a head's."""
   index = lax.broadcasted_iota(jnp.uint32, (1, tokens.stop - tokens.start), 1) + (tokens.start + 1)
   return _mixed(_mixed(index) ^ _mixed(seed + jnp.zeros_like(index))) | 1
 

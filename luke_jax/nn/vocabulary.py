@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 from jax import lax
+from jaxtyping import Array, Bool, Float, Int
 
 from luke_jax.nn.layers import batch_axes
 from luke_jax.nn.losses import IGNORED
@@ -79,9 +80,12 @@ class _Sharding(NamedTuple):
 
 
 def rows_of(
-  table: jax.Array, ids: jax.Array, dtype: jax.typing.DTypeLike | None, axis: str | None = None
-) -> jax.Array:
-  """Returns rows (..., K) of table (V, K) as `dtype`, for ids (B, ...).
+  table: Float[Array, "V K"],
+  ids: Int[Array, "*tokens"],
+  dtype: jax.typing.DTypeLike | None,
+  axis: str | None = None,
+) -> Float[Array, "*tokens K"]:
+  """Returns rows of a table as `dtype`.
 
   The gradient of a row that several tokens share is summed in float32.
   """
@@ -127,20 +131,20 @@ _rows.defvjp(_rows_forward, _rows_backward)
 class Scores(NamedTuple):
   """Losses of labels, and whether they have the highest logit."""
 
-  losses: jax.Array  # cross-entropies in nats, float32; 0 where the label is -100
-  hits: jax.Array  # bool: no other entry of the vocabulary has a higher logit
+  losses: Float[Array, "*R"]  # cross-entropies in nats, float32; 0 where the label is -100
+  hits: Bool[Array, "*R"]  # no other entry of the vocabulary has a higher logit
 
 
 def token_scores(
-  states: jax.Array,
-  table: jax.Array,
-  bias: jax.Array,
-  labels: jax.Array,
+  states: Float[Array, "R K"],
+  table: Float[Array, "V K"],
+  bias: Float[Array, " V"],
+  labels: Int[Array, " R"],
   *,
   size: int | None = None,
   axis: str | None = None,
 ) -> Scores:
-  """Returns scores (R,) of labels (R,), for states (R, K) against a table (V, K) and bias (V,).
+  """Returns scores of labels, for states against a table and a bias.
 
   Only the first `size` rows of a padded table count. Every device scores its shard of the
   vocabulary, a chunk of states at a time, and recomputes the logits in the backward pass.
@@ -219,12 +223,14 @@ def _scores_backward(size, sharding, residuals, d_scores):
 _scores.defvjp(_scores_forward, _scores_backward)
 
 
-def _logits(states: jax.Array, table: jax.Array, bias: jax.Array) -> jax.Array:
+def _logits(
+  states: Float[Array, "r K"], table: Float[Array, "v K"], bias: Float[Array, " v"]
+) -> Float[Array, "r v"]:
   return jnp.dot(states, table.T, preferred_element_type=jnp.float32) + bias
 
 
-def _masked(bias: jax.Array, size: int, sharding: _Sharding) -> jax.Array:
-  """Returns the bias (v,) as float32, with rows beyond `size` of the whole table masked."""
+def _masked(bias: Float[Array, " v"], size: int, sharding: _Sharding) -> Float[Array, " v"]:
+  """Returns the bias as float32, with rows beyond `size` of the whole table masked."""
   first = 0 if sharding.axis is None else lax.axis_index(sharding.axis) * len(bias)
   return jnp.where(first + jnp.arange(len(bias)) < size, bias.astype(jnp.float32), MASKED)
 

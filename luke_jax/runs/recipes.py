@@ -31,7 +31,8 @@ from luke_jax.tasks.known import CLASSES, task_class
 from luke_jax.tasks.running import checked, read_examples
 from luke_jax.text import Row
 from luke_jax.text.entity_vocab import SPECIAL_ENTITIES
-from luke_jax.training.experiment import Experiment, Run, load_experiment
+from luke_jax.training.experiment import Experiment, Run
+from luke_jax.training.experiment_files import load_experiment
 from luke_jax.training.optimizer import Optimizer, Schedule
 from luke_jax.training.overrides import override
 

@@ -1,4 +1,4 @@
-"""Experiments: all that a run depends on, in one frozen value, from Python files and as JSON."""
+"""Experiments: all that a run depends on, in one frozen value, and as JSON."""
 
 import dataclasses
 import importlib
@@ -7,16 +7,12 @@ import importlib.metadata
 import json
 import math
 import re
-import sys
-import traceback
 from collections.abc import Iterator, Mapping
 from fractions import Fraction
-from types import ModuleType
-from typing import Any, TypeVar
+from typing import Any
 
 from luke_jax import typed_values
 from luke_jax.errors import InputError
-from luke_jax.files import Path
 from luke_jax.models.system import Backbone, ModelConfig, Running
 from luke_jax.models.table import system_named
 from luke_jax.pipeline.batches import Data
@@ -26,7 +22,6 @@ from luke_jax.training.task import Settings, Task
 from luke_jax.typed_values import dotted, field_kinds, is_group
 
 _ABSENT = object()
-Kind = TypeVar("Kind")
 _MOVED = {  # modules of tasks that runs and models name, where they were when those were saved
   "luke_jax.tasks.links.task": "luke_jax.systems.transe.task",
   "luke_jax.tasks.aligned_pretraining": "luke_jax.systems.ernie_thu.pretraining",
@@ -163,93 +158,6 @@ def total_steps(run: Run, records: int, batch_size: int) -> int:
     raise InputError("run.steps: null, as run.epochs; expected one of them")
   # As a decimal, since 0.1 epochs of 30 records in binary would be slightly more than 3 records.
   return math.ceil(records * Fraction(str(run.epochs)) / batch_size)
-
-
-def load_experiment(path: Path) -> Experiment:
-  """Returns the result of `config()` of an experiment file, its fields checked by type."""
-  return experiment_and_notes(path, "")[0]
-
-
-def experiment_and_notes(path: Path, name: str) -> tuple[Experiment, dict[str, object]]:
-  """Returns the result of `config()` of an experiment file, and a constant of the file, if any."""
-  if path.is_file() and path.suffix != ".py":
-    raise InputError(f"{path}: not a .py file; expected an experiment file")
-  try:
-    source = path.read_bytes()
-  except OSError as fault:
-    raise InputError(f"{path}: {fault.strerror}; expected an experiment file") from None
-  line = ""
-  try:
-    module = _module(path, source)
-    config = getattr(module, "config", None)
-    if not callable(config):
-      raise InputError("no function config; expected `def config()` that returns an Experiment")
-    line = _line_of(config)
-    experiment = config()
-    if not isinstance(experiment, Experiment):
-      kind = type(experiment).__name__
-      raise InputError(f"config() returned a {kind}; expected an Experiment")
-    checked = from_dict(to_dict(experiment), experiment)
-    return checked, dict(getattr(module, name, {})) if name else {}
-  except Exception as fault:
-    raise InputError(f"{path}: {_line(fault, path) or line}{_message(fault)}") from None
-
-
-def own_classes(path: Path, kind: type[Kind]) -> tuple[type[Kind], type | None]:
-  """Returns the task of a user's file, a class of a kind, and the system of its experiment.
-
-  Without an experiment the task is the class that the file defines, the last in a line of them.
-  """
-  try:
-    module = _module(path, path.read_bytes())
-  except OSError as fault:
-    raise InputError(f"{path}: {fault.strerror}; expected a file with a task") from None
-  except Exception as fault:
-    raise InputError(f"{path}: {_line(fault, path)}{_message(fault)}") from None
-  if hasattr(module, "config"):
-    experiment = load_experiment(path)
-    task: type = type(experiment.task)
-    if not issubclass(task, kind):
-      raise InputError(f"{path}: {task.__name__} is no {kind.__name__}; expected one")
-    return task, type(experiment.model)
-  own = [x for x in vars(module).values() if isinstance(x, type) and issubclass(x, kind)]
-  own = [x for x in own if x.__module__ == module.__name__]
-  last = [x for x in own if not any(x in other.__mro__[1:] for other in own)]
-  if len(last) != 1:
-    names = ", ".join(x.__name__ for x in last) or "none"
-    raise InputError(f"{path}: {names}; expected one class of {kind.__name__}, or config()")
-  return last[0], None
-
-
-def _module(path: Path, source: bytes) -> ModuleType:
-  """Returns the module of a file, compiled anew and without a compiled file beside the user's."""
-  name = "_experiment_" + re.sub(r"\W", "_", path.stem)
-  module = ModuleType(name)
-  module.__file__ = str(path)
-  loader = importlib.machinery.SourceFileLoader(name, str(path))
-  sys.modules[name] = module  # dataclasses look up the names in their annotations here
-  exec(loader.source_to_code(source, str(path)), module.__dict__)
-  return module
-
-
-def _line_of(function: object) -> str:
-  code = getattr(function, "__code__", None)
-  return f"line {code.co_firstlineno}: " if code else ""
-
-
-def _line(fault: Exception, path: Path) -> str:
-  """Returns the line of the file where a fault happened, or nothing if it was elsewhere."""
-  if isinstance(fault, SyntaxError) and fault.filename == str(path):
-    return f"line {fault.lineno}: "
-  frames = traceback.extract_tb(fault.__traceback__)
-  lines = [frame.lineno for frame in frames if frame.filename == str(path)]
-  return f"line {lines[-1]}: " if lines else ""
-
-
-def _message(fault: Exception) -> str:
-  message = fault.msg if isinstance(fault, SyntaxError) else str(fault)
-  text = message if isinstance(fault, InputError) else f"{type(fault).__name__}: {message}"
-  return " ".join(text.split())
 
 
 def to_dict(experiment: Experiment) -> dict[str, Any]:

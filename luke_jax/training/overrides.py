@@ -6,13 +6,14 @@ import inspect
 import io
 import json
 import tokenize
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from luke_jax import typed_values
 from luke_jax.errors import InputError
 from luke_jax.models.table import SIZES
 from luke_jax.training.experiment import Experiment
+from luke_jax.training.experiment_files import Row
 from luke_jax.typed_values import dotted, field_kinds, is_group, placed
 
 _SIMILAR = 0.45  # likeness from which a name is suggested
@@ -40,6 +41,11 @@ def override(experiment: Experiment, assignments: Sequence[str]) -> Experiment:
       changes = {other: x for other, x in changes.items() if not _overlap(path, other)}
       changes[path] = value
   return _replaced(experiment, changes, "")
+
+
+def row(config: Callable[[], Experiment], *changes: str, **paper: Any) -> Row:
+  """Returns a row of a table: an experiment with changes as in `override`, and published scores."""
+  return Row(lambda: override(config(), changes), paper)
 
 
 class Setting(NamedTuple):

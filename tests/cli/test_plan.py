@@ -10,7 +10,7 @@ from luke_jax.plan.compiling import Compiled, Memory, OutOfMemory
 from luke_jax.plan.hlo import parse
 from luke_jax.runs.planned import PlannedStep
 
-QA = Path(__file__).parents[2] / "experiments/qa/luke_large.py"
+QA = Path(__file__).parents[2] / "experiments/qa.py:luke-large"
 EXPERIMENT = """
 from luke_jax.models.table import SIZES
 from luke_jax.models.system import Running

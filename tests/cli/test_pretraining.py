@@ -20,7 +20,8 @@ from luke_jax.runs.starts import start_params
 from luke_jax.systems.bert import RobertaConfig
 from luke_jax.text import load_entity_vocab, load_processor, load_tokenizer, save_entity_vocab
 from luke_jax.text.entity_vocab import SPECIAL_ENTITIES
-from luke_jax.training.experiment import load_experiment, to_json
+from luke_jax.training.experiment import to_json
+from luke_jax.training.experiment_files import load_experiment
 
 pytestmark = pytest.mark.usefixtures("one_device")
 
@@ -184,20 +185,3 @@ def test_a_start_with_another_tokenizer_is_refused(folder, tmp_path, capsys):
   changes = ["--set", f"run.start={tmp_path / 'start'}"]
   assert main(["train", file, "--output", str(tmp_path / "run"), *changes]) == 2
   assert "start: another tokenizer than" in capsys.readouterr().err
-
-
-@pytest.mark.slow
-def test_from_the_sample_wiki_to_a_model(tmp_path, monkeypatch):
-  """The tiny experiment as its file says it, for a few steps; `make demo` learns in all of them."""
-  file = REPOSITORY / "experiments" / "pretraining" / "tiny.py"
-  said = file.read_text().partition('"""\n\nimport')[0].replace("\\\\\n", " ")
-  commands = [line.split()[1:] for line in said.splitlines() if line.startswith("    luke-jax")]
-  assert [command[0] for command in commands] == ["wiki", "train"]
-  commands[-1] += ["--set", "run.steps=8"]
-  commands.append(["export", "runs/sample", "sample-luke"])
-  for name in ("data", "experiments"):
-    (tmp_path / name).symlink_to(REPOSITORY / name)
-  monkeypatch.chdir(tmp_path)
-  for command in commands:
-    assert main(command) == 0
-  assert luke_jax.load(tmp_path / "sample-luke").processor is not None

@@ -29,7 +29,8 @@ from luke_jax.tasks.known import CLASSES, task_class
 from luke_jax.tasks.predictions import Span
 from luke_jax.tasks.running import read_examples
 from luke_jax.training import directory
-from luke_jax.training.experiment import Experiment, load_experiment
+from luke_jax.training.experiment import Experiment
+from luke_jax.training.experiment_files import load_experiment
 from luke_jax.training.overrides import override
 
 # What makes a training two steps of one program.
@@ -40,7 +41,7 @@ SMALL["tagging"] = ["task.words=64", "task.crf=true"]
 SMALL["qa"] = ["task.words=96", "task.entities=16"]
 FEW = 12
 ENOUGH = 200  # examples to train on, among which are all labels
-PRETRAINING = str(ROOT / "experiments/pretraining/tiny.py")
+PRETRAINING = str(ROOT / "experiments/pretraining.py:tiny")
 
 
 def last_line(capsys):
@@ -405,7 +406,7 @@ def test_texts_among_objects_are_faults_of_their_lines(tmp_path, monkeypatch, ca
 
 
 def test_an_experiment_told_to_have_no_entities_loses_what_only_they_have():
-  read = load_experiment(ROOT / "experiments/qa/luke_large.py")
+  read = load_experiment(ROOT / "experiments/qa.py:luke-large")
   chosen = consistent(override(read, ["model.entity_vocab_size=0"]))
   assert not chosen.model.use_entity_aware_attention
   assert not any("entity_embeddings" in path for path in chosen.optimizer.frozen)

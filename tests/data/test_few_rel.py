@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from data.few_rel.make import main
-from experiments.few_rel.dealt import main as deal
+from experiments.few_rel_dealt import main as deal
 from luke_jax.graph.triples import Ids, read_graph
 from luke_jax.graph.vectors import Vectors, open_vectors, write_vectors
 from luke_jax.tasks.files import Faults

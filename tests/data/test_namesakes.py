@@ -11,7 +11,7 @@ from data.namesakes.world import COUNTRIES, NAMES, SHARED, things
 from luke_jax.tasks.files import Faults
 from luke_jax.tasks.known import task_files
 from luke_jax.text.entity_vocab import SPECIAL_ENTITIES
-from luke_jax.training.experiment import load_experiment
+from luke_jax.training.experiment_files import load_experiment
 
 EXPERIMENTS = Path(__file__).parents[2] / "experiments"
 THINGS = {thing.title: thing for thing in things()}
@@ -70,8 +70,8 @@ def test_every_thing_is_linked_and_bytes_are_the_same(folder, tmp_path):
 
 
 def test_the_experiments_have_room_for_all_things():
-  folder = EXPERIMENTS / "namesakes"
-  pretraining, asked = (load_experiment(folder / f"{x}.py") for x in ("pretraining", "questions"))
+  paths = (EXPERIMENTS / f"namesakes.py:{row}" for row in ("pretraining", "questions"))
+  pretraining, asked = map(load_experiment, paths)
   special = len(SPECIAL_ENTITIES) - 1  # [MASK2] is added to the model that pretraining makes
   entities = len(things()) + len(COUNTRIES)
   assert pretraining.model.entity_vocab_size == special + entities

@@ -10,9 +10,9 @@ from data.raters.generate import OPINIONS, REVIEWS, SPECIAL, generous, main, wor
 from luke_jax.cli import main as run
 from luke_jax.tasks.classification.files import read
 from luke_jax.tasks.files import Faults
-from luke_jax.training.experiment import load_experiment
+from luke_jax.training.experiment_files import load_experiment
 
-EXPERIMENTS = Path(__file__).parents[2] / "experiments" / "ma_bert"
+FILE = Path(__file__).parents[2] / "experiments" / "ma_bert.py"
 DEGREES = {word: degree for degree, row in enumerate(OPINIONS, start=1) for word in row}
 
 
@@ -47,16 +47,16 @@ def test_text_and_user_say_the_rating_and_the_text_alone_half_of_the_time(folder
 def test_the_vocabulary_has_every_word_and_bytes_are_the_same(folder, tmp_path):
   pieces = (folder / "vocab.txt").read_text().split("\n")[:-1]
   assert pieces == [*SPECIAL, *words()]
-  assert load_experiment(EXPERIMENTS / "raters.py").model.vocab_size == len(pieces)
+  assert load_experiment(Path(f"{FILE}:raters")).model.vocab_size == len(pieces)
   assert {word for x in examples(folder, "train") for word in x.text.split()} <= set(pieces)
   main(tmp_path)
   for path in folder.iterdir():
     assert (tmp_path / path.name).read_bytes() == path.read_bytes()
 
 
-@pytest.mark.parametrize(("name", "labels"), [("imdb", 10), ("yelp_2013", 5), ("yelp_2014", 5)])
+@pytest.mark.parametrize(("name", "labels"), [("imdb", 10), ("yelp-2013", 5), ("yelp-2014", 5)])
 def test_the_papers_rows_have_its_sizes(name, labels):
-  experiment = load_experiment(EXPERIMENTS / f"{name}.py")
+  experiment = load_experiment(Path(f"{FILE}:{name}"))
   task, attributes = experiment.task, experiment.task.attributes
   assert task.labels == tuple(str(rating) for rating in range(1, labels + 1))
   assert (attributes.names, attributes.form, attributes.layers) == (("user", "product"), "d", 6)
@@ -70,7 +70,7 @@ def test_a_model_learns_what_the_text_alone_does_not_say(folder, tmp_path):
   files = [f"task.{split}={folder / f'{split}.ss'}" for split in REVIEWS]
   changes = [*files, f"task.text={folder}", "run.epochs=2", "run.evaluate_every=188"]
   arguments = [part for change in changes for part in ("--set", change)]
-  experiment = str(EXPERIMENTS / "raters.py")
+  experiment = f"{FILE}:raters"
   output = ["--output", str(tmp_path / "d")]
   assert run(["experiment", "run", experiment, "--seeds", "1", *output, *arguments]) == 0
   result = json.loads((tmp_path / "d" / "seed-1" / "result.json").read_text())

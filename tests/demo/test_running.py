@@ -18,6 +18,7 @@ from luke_jax.demo import running
 from luke_jax.demo.running import Child, Screen, Status, last_line, run
 from luke_jax.demo.steps import FRESH, Step, check_repository, steps
 from luke_jax.errors import InputError
+from luke_jax.training.experiment_files import load_experiment
 
 ROOT = Path(__file__).parents[2]
 VERSION = ("--version",)
@@ -198,10 +199,14 @@ def test_a_wheel_has_all_that_the_steps_read(tmp_path):
   folders = {str(folder) for file in packed for folder in Path(file).parents}
   words = {word for step in steps(tmp_path) for word in step.arguments}
   read = {word for word in words if word.startswith(("data/", "experiments/"))}
-  for experiment in [word for word in read if word.endswith(".py")]:
+  rows, read = {x for x in read if ".py" in x}, {x.partition(":")[0] for x in read}
+  for experiment in {row.partition(":")[0] for row in rows}:
     text = (ROOT / experiment).read_text("utf-8")
-    read |= set(re.findall(r'"(data/[^"]+)"', text)) - {"data/sample_model"}  # which steps replace
-    read |= {str(Path(experiment).with_name(x)) for x in re.findall(r'with_name."(.*?)"', text)}
+    read |= set(re.findall(r'"(data/[^"{]+)"', text)) - {"data/sample_model"}  # which steps replace
+    read |= {str(Path(experiment).with_name(x)) for x in re.findall(r'with_name."(.*?):', text)}
+  (sample,) = (row for row in rows if "sample" in row)
+  task = load_experiment(ROOT / sample).task
+  read |= {task.train, task.dev, task.test}
   assert len(read) > 8 and read <= packed | folders
 
 

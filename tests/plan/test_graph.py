@@ -10,7 +10,7 @@ from luke_jax.runs.planned import PlannedStep
 
 pytestmark = pytest.mark.tpu_aot
 
-FILE = Path(__file__).parents[2] / "experiments" / "graph" / "wikidata.py"
+FILE = Path(__file__).parents[2] / "experiments" / "graph.py:wikidata"
 
 
 @pytest.fixture(scope="module", autouse=True)

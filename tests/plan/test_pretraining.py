@@ -13,7 +13,7 @@ from luke_jax.runs.planned import PlannedStep, lowered_step
 
 pytestmark = pytest.mark.tpu_aot
 
-EXPERIMENTS = Path(__file__).parents[2] / "experiments" / "pretraining"
+FILE = Path(__file__).parents[2] / "experiments" / "pretraining.py"
 TABLE = 500_000 * 256 * 2  # bytes, in bfloat16
 BASE = ("data.batch_size=64", "run.accumulation=1")  # 8 sequences a chip of v5e:2x4
 
@@ -26,7 +26,7 @@ def libtpu():
 def compiled(name, topology, *changes):
   """The program of a step, which fits. Without its bundles, which double the time."""
   slice_ = parse_topology(topology)
-  lowered, _ = lowered_step(EXPERIMENTS / f"{name}.py", changes, slice_, 1)
+  lowered, _ = lowered_step(FILE.with_name(f"{FILE.name}:{name}"), changes, slice_, 1)
   step = lowered.compile(QUICK)
   assert memory_of(step).total < slice_.chip.hbm_bytes
   return parse(step.as_text())
@@ -48,7 +48,9 @@ def largest(program):
 @pytest.mark.minutes
 def test_large_fits_moves_no_table_and_keeps_the_chips_busy():
   step = PlannedStep(
-    EXPERIMENTS / "luke_large.py", ("data.batch_size=128", AWARE), parse_topology("v5e:4x4")
+    FILE.with_name(f"{FILE.name}:luke-large"),
+    ("data.batch_size=128", AWARE),
+    parse_topology("v5e:4x4"),
   )
   result = step.compiled()
   assert isinstance(result, Compiled)
@@ -63,11 +65,11 @@ def test_large_fits_moves_no_table_and_keeps_the_chips_busy():
 def test_what_moves_does_not_grow_with_the_table():
   sent = {}
   for entities in (500_000, 20_000):
-    program = compiled("luke_base", "v5e:2x4", *BASE, f"model.entity_vocab_size={entities}")
+    program = compiled("luke-base", "v5e:2x4", *BASE, f"model.entity_vocab_size={entities}")
     assert largest(program) < TABLE
     sent[entities] = sum(row.bytes for row in traffic(program, execution(program)))
   assert 0 < sent[20_000] <= sent[500_000] < sent[20_000] + TABLE / 20
 
 
 def test_a_million_entities_fit():
-  compiled("mluke_large", "v5e:16x16")
+  compiled("mluke-large", "v5e:16x16")

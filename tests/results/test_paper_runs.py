@@ -14,9 +14,10 @@ from luke_jax.errors import InputError
 from luke_jax.plan.chips import GIB
 from luke_jax.plan.compiling import Compiled, Memory, OutOfMemory
 from luke_jax.plan.hlo import parse
-from luke_jax.training.experiment import load_experiment
+from luke_jax.training.experiment_files import load_experiment
 
 EXPERIMENTS = Path(__file__).parents[2] / "experiments"
+TABLES = {"typing": "entity_typing"}  # others are named as their task
 LINE = '{"text": "Castrel is a city.", "span": [0, 7], "labels": ["place"]}\n'
 
 
@@ -27,7 +28,7 @@ def typing_row(tmp_path_factory):
   for split, count in RUNS["typing"].examples.items():
     (tmp_path / f"{split}.jsonl").write_text(LINE * count)
   start = str(save_start(tmp_path / "start"))
-  large = load_experiment(EXPERIMENTS / "typing" / "luke_large.py")
+  large = load_experiment(EXPERIMENTS / "entity_typing.py:luke-large")
   files = {split: str(tmp_path / f"{split}.jsonl") for split in RUNS["typing"].examples}
   task = dataclasses.replace(large.task, text=start, words=64, **files)
   run = dataclasses.replace(large.run, start=start)
@@ -78,12 +79,12 @@ def test_the_files_of_the_rows_have_the_papers_settings(task, tmp_path, monkeypa
   monkeypatch.chdir(tmp_path)
   needed = [f"task.{split}" for split in RUNS[task].examples] + ["run.start"]
   needed += ["task.mentions"] if task == "qa" else []
-  assert wrong(load_experiment(EXPERIMENTS / task / "luke_large.py")) == needed
+  assert wrong(load_experiment(EXPERIMENTS / f"{TABLES.get(task, task)}.py:luke-large")) == needed
 
 
 def test_the_command(tmp_path, monkeypatch, capsys):
   monkeypatch.chdir(tmp_path)
-  assert script(main, "check", [str(EXPERIMENTS / "ner" / "no_entities.py")]) == 1
+  assert script(main, "check", [str(EXPERIMENTS / "ner.py:no-entities")]) == 1
   summary = json.loads(capsys.readouterr().out.splitlines()[-1])
   assert summary["deviating"] == 4 and summary["equal"] == 8
 
@@ -94,7 +95,7 @@ def test_memory_by_the_planner(fits, tmp_path, monkeypatch, capsys):
   used = Memory(GIB, 0, 0, 2 * GIB, 0)
   result = Compiled(parse(COLLECTIVES), {}, used, 1.0) if fits else OutOfMemory(40 * GIB, 15, 1)
   monkeypatch.setattr("luke_jax.runs.planned.compile_in_child", lambda *_: result)
-  row = str(EXPERIMENTS / "ner" / "no_entities.py")
+  row = str(EXPERIMENTS / "ner.py:no-entities")
   assert script(main, "check", [row, "--topology", "v5e:2x4"]) == 1
   lines = capsys.readouterr().out.splitlines()
   assert ("3.0 GiB" if fits else "40.0 GiB") in " ".join(lines)
@@ -103,4 +104,4 @@ def test_memory_by_the_planner(fits, tmp_path, monkeypatch, capsys):
 
 def test_what_is_no_row_of_the_paper():
   with pytest.raises(InputError, match=r"task: no row of the paper; expected one of typing"):
-    list(checks(load_experiment(EXPERIMENTS / "synthetic" / "tiny.py")))
+    list(checks(load_experiment(EXPERIMENTS / "synthetic.py:tiny")))

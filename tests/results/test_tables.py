@@ -17,7 +17,7 @@ PAPER = {"table": "Table 3: CoNLL-2003, test", "method": "LUKE-large", "split": 
 def result(seed, f1, **changes):
   scores = {"dev": {"f1": 0.5}, "test": {"f1": f1, "precision": 0.1}}
   made = SeedResult(
-    "experiments/ner/luke_large.py", seed, scores, 120.0, 10, PAPER, hardware="a TPU"
+    "experiments/ner.py:luke-large", seed, scores, 120.0, 10, PAPER, hardware="a TPU"
   )
   changes = {"parameters": 483_850_000} | changes
   return dataclasses.replace(made, **changes)

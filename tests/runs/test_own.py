@@ -22,7 +22,7 @@ from luke_jax.plan.flops import step_flops
 from luke_jax.tasks.known import is_named, task_class
 from luke_jax.tasks.ner.task import NamedEntities
 from luke_jax.text import load_tokenizer
-from luke_jax.training.experiment import load_experiment
+from luke_jax.training.experiment_files import load_experiment
 
 HERE = Path(__file__).parent
 GERMAN, ENGLISH = ("Der Hund", "Das Haus", "Die Stadt"), ("The dog", "The house", "The town")

@@ -1,39 +1,37 @@
-"""The files of experiments/mluke, and files in the form of the data sets that they name."""
+"""The rows of experiments/mluke_large.py, and files in the form of the data sets that they name."""
 
 import json
-from pathlib import Path
 
 import pytest
+from experiment_rows import EXPERIMENTS
 
 from experiments.mluke.facts import read_templates
 from luke_jax.cli import main
 from luke_jax.errors import InputError
 from luke_jax.tasks.files import Faults
 from luke_jax.tasks.ner.files import read
-from luke_jax.training.experiment import experiment_and_notes
+from luke_jax.training.experiment_files import experiment_and_paper
 
-FOLDER = Path(__file__).parents[2] / "experiments" / "mluke"
 # Rate, batch, epochs, labels.
 RECIPES = {"relations": (1e-5, 32, 5, 37), "qa": (2e-5, 32, 2, 0), "ner": (1e-5, 8, 5, 5)}
 
 
 @pytest.mark.parametrize("name", RECIPES)
 def test_a_row_says_what_the_paper_says(name):
-  experiment, paper = experiment_and_notes(FOLDER / f"{name}.py", "PAPER")
+  experiment, paper = experiment_and_paper(EXPERIMENTS / f"mluke_large.py:{name}")
   task = experiment.task
   rate, batch = experiment.optimizer.learning_rate, experiment.data.batch_size
   assert (rate, batch, experiment.run.epochs, len(task.labels)) == RECIPES[name]
   assert task.name == name and getattr(task, paper["split"])
   assert not experiment.model.use_entity_aware_attention  # its authors fine-tune without
-  text = (FOLDER / f"{name}.py").read_text().split('"""')[1]
-  (score,) = (value for value in paper.values() if isinstance(value, float))
-  assert str(score) in text
-  assert f"luke-jax experiment run experiments/mluke/{name}.py --seeds" in text
+  assert len([value for value in paper.values() if isinstance(value, float)]) == 1
   head = task.network(experiment.backbone).head
   assert getattr(head, "bias", None) == (True if name == "relations" else None)
 
 
-@pytest.mark.parametrize("path", sorted(FOLDER.glob("*.jsonl")), ids=lambda path: path.stem)
+@pytest.mark.parametrize(
+  "path", sorted((EXPERIMENTS / "mluke").glob("*.jsonl")), ids=lambda path: path.stem
+)
 def test_templates_are_as_the_probe_reads_them(path):
   assert len(read_templates(path)) > 10
 

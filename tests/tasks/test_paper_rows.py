@@ -1,4 +1,4 @@
-"""The files of experiments/typing and the other tasks: a row of the paper's tables each."""
+"""The tables of the tasks in experiments/: the rows of the papers."""
 
 import dataclasses
 import shutil
@@ -7,6 +7,7 @@ from pathlib import Path
 import jax
 import numpy as np
 import pytest
+from experiment_rows import EXPERIMENTS, row_name, rows_of
 from sample_models import WIDTHS, sample_file, save_roberta, save_start, without_sums
 
 import luke_jax
@@ -15,14 +16,15 @@ from luke_jax.cli import experiment as experiments
 from luke_jax.errors import InputError
 from luke_jax.models.table import SIZES
 from luke_jax.tasks.files import Faults
-from luke_jax.tasks.known import CLASSES, task_class
+from luke_jax.tasks.known import task_class
 from luke_jax.tasks.linking.knowledge import About, lines_of, write_knowledge
 from luke_jax.tasks.linking.names import Meanings
 from luke_jax.tasks.qa.task import linked
-from luke_jax.training.experiment import experiment_and_notes, load_experiment
+from luke_jax.training.experiment_files import experiment_and_paper, load_experiment
 
 ROOT = Path(__file__).parents[2]
-FILES = [path for task in CLASSES for path in sorted((ROOT / "experiments" / task).glob("*.py"))]
+TABLES = ("entity_typing", "relations", "ner", "cloze", "qa", "linking")
+PATHS = [path for table in TABLES for path in rows_of(table)]
 # facts of the paper's appendix: learning rate, batch, epochs.
 RECIPES = {
   "typing": (1e-5, 4, 3),
@@ -33,11 +35,11 @@ RECIPES = {
   "linking": (2e-5, 16, 2),  # of Yamada et al. (2022)
 }
 # Those of the paper, and where each starts.
-ROBERTAS = {"roberta_large": "roberta-large", "roberta_control": "roberta-large-control"}
+ROBERTAS = {"roberta-large": "roberta-large", "roberta-control": "roberta-large-control"}
 
 
 def name_of(path):
-  return f"{path.parent.name}-{path.stem}"
+  return path.name.replace(".py:", "-")
 
 
 @pytest.fixture(autouse=True)
@@ -53,19 +55,14 @@ def known(folder):
   return str(folder / "known")
 
 
-@pytest.mark.parametrize("path", FILES, ids=name_of)
+@pytest.mark.parametrize("path", PATHS, ids=name_of)
 def test_a_row_says_what_the_paper_says(path, tmp_path):
-  experiment, paper = experiment_and_notes(path, "PAPER")
+  experiment, paper = experiment_and_paper(path)
   task = experiment.task
-  assert task.name == path.parent.name
   recipe = (experiment.optimizer.learning_rate, experiment.data.batch_size, experiment.run.epochs)
   assert recipe == RECIPES[task.name]
   assert {"table", "method", "split"} <= paper.keys()
   assert getattr(task, paper["split"])
-  text = path.read_text()
-  assert f"luke-jax experiment run experiments/{task.name}/{path.name} --seeds" in text
-  scores = [value for name, value in paper.items() if name not in ("table", "method", "split")]
-  assert all(str(score) in text.split('"""')[1] for score in scores)
   if task.name == "linking":
     task = dataclasses.replace(task, knowledge=known(tmp_path))
   head = task.network(experiment.backbone).head
@@ -74,28 +71,31 @@ def test_a_row_says_what_the_paper_says(path, tmp_path):
 
 
 def test_the_ablations_differ_from_luke_in_what_they_are_named_for():
-  folder = ROOT / "experiments" / "ner"
-  large = load_experiment(folder / "luke_large.py")
-  original = load_experiment(folder / "original_attention.py")
+  names = ("luke-large", "original-attention", "no-entities")
+  large, original, none = (load_experiment(EXPERIMENTS / f"ner.py:{name}") for name in names)
   assert large.model.use_entity_aware_attention
   assert original.model == dataclasses.replace(large.model, use_entity_aware_attention=False)
-  none = load_experiment(folder / "no_entities.py")
   assert "entity_ids" in large.engine.row_shapes(large.backbone)
   assert not [x for x in none.engine.row_shapes(none.backbone) if x.startswith("entity_ids")]
   for other in (original, none):
     assert (other.task, other.data, other.run) == (large.task, large.data, large.run)
 
 
-@pytest.mark.parametrize("path", [path for path in FILES if path.stem in ROBERTAS], ids=name_of)
+@pytest.mark.parametrize(
+  "path", [path for path in PATHS if row_name(path) in ROBERTAS], ids=name_of
+)
 def test_the_rows_of_roberta_are_a_roberta_with_the_words_of_the_task(path):
   """No markers of entities but where LUKE's records were read, and all else as for LUKE."""
-  row, large = load_experiment(path), load_experiment(path.with_name("luke_large.py"))
-  words = 50265 + 2 * (path.stem == "roberta_control") + len(row.task.new_words)
+  row, large = (
+    load_experiment(path.with_name(path.name.replace(row_name(path), name)))
+    for name in (row_name(path), "luke-large")
+  )
+  words = 50265 + 2 * (row_name(path) == "roberta-control") + len(row.task.new_words)
   assert row.model == dataclasses.replace(SIZES["roberta-large"], vocab_size=words)
   assert row.optimizer == dataclasses.replace(large.optimizer, frozen=())
   words_only = {"mentions": ""} if row.task.name == "qa" else {}
   assert row.task == dataclasses.replace(large.task, text=row.run.start, **words_only)
-  assert row.run == dataclasses.replace(large.run, start=ROBERTAS[path.stem])
+  assert row.run == dataclasses.replace(large.run, start=ROBERTAS[row_name(path)])
   assert (row.running, row.data) == (large.running, large.data)
 
 
@@ -140,15 +140,15 @@ def smoke(experiment, start, folder):
 
 
 # One row of each way of its task; the others differ from it in numbers, which the tests above read.
-QUICK = "qa-luke_large"
+QUICK = "qa-luke-large"
 LATER = {
-  *("typing-luke_large", "relations-luke_large", "ner-luke_large", "cloze-luke_large"),
-  *("typing-luke_base", "relations-original_attention", "qa-no_entities"),
-  *("cloze-roberta_large", "ner-roberta_control"),
+  *("entity_typing-luke-large", "relations-luke-large", "ner-luke-large", "cloze-luke-large"),
+  *("entity_typing-luke-base", "relations-original-attention", "qa-no-entities"),
+  *("cloze-roberta-large", "ner-roberta-control"),
 }
 ROWS = [
   pytest.param(path, marks=() if name_of(path) == QUICK else pytest.mark.slow)
-  for path in FILES
+  for path in PATHS
   if name_of(path) in {QUICK, *LATER}
 ]
 
@@ -156,14 +156,14 @@ ROWS = [
 @pytest.mark.slow
 @pytest.mark.parametrize("path", ROWS, ids=name_of)
 def test_a_tiny_form_of_a_row_runs(path, starts, tmp_path, one_device, monkeypatch, capsys):
-  experiment, paper = experiment_and_notes(path, "PAPER")
+  experiment, paper = experiment_and_paper(path)
   start = starts[experiment.run.start]
-  if path.stem == "no_entities":  # nor has the directory any
+  if row_name(path) == "no-entities":  # nor has the directory any
     start = shutil.copytree(start, tmp_path / "words")
     without_sums(start)
     (start / "entity_vocab.json").unlink()
   chosen = smoke(experiment, start, tmp_path)
-  monkeypatch.setattr(experiments, "experiment_and_notes", lambda *_: (chosen, paper))
+  monkeypatch.setattr(experiments, "experiment_and_paper", lambda *_: (chosen, paper))
   experiments.experiment_run(path, seeds="3", output=tmp_path / "out")
   (result,) = read_results([tmp_path / "out"])
   assert result.seed == 3 and result.steps == 2 and result.paper == paper
@@ -182,6 +182,6 @@ def test_a_tiny_form_of_a_row_runs(path, starts, tmp_path, one_device, monkeypat
 
 def test_a_row_of_questions_stops_without_its_table_of_mentions():
   """Without entities in the texts it would measure another row."""
-  task = load_experiment(ROOT / "experiments" / "qa" / "luke_large.py").task
+  task = load_experiment(EXPERIMENTS / "qa.py:luke-large").task
   with pytest.raises(InputError, match=r"enwiki-2016/mentions: no .*expected"):
     linked([], task.mentions)

@@ -13,13 +13,11 @@ from luke_jax.errors import InputError
 from luke_jax.models.table import SIZES
 from luke_jax.tasks.synthetic import SyntheticPretraining
 from luke_jax.training.directory import prepare
-from luke_jax.training.experiment import (
-  Experiment,
-  Run,
-  from_dict,
+from luke_jax.training.experiment import Experiment, Run, from_dict, to_json, total_steps
+from luke_jax.training.experiment_files import (
+  experiment_and_paper,
+  is_experiment_file,
   load_experiment,
-  to_json,
-  total_steps,
 )
 from luke_jax.training.overrides import override
 
@@ -109,6 +107,52 @@ def test_faults_of_an_experiment_file(file, text):
   path = file(text)
   with pytest.raises(InputError, match=rf"^{path}: {BAD_FILES[text]}"):
     load_experiment(path)
+
+
+TABLE = (
+  GOOD.replace("def config()", "def tiny()")
+  + """
+
+from luke_jax.training.overrides import row
+ROWS = {
+  "tiny": row(tiny),
+  "longer-seed-2": row(tiny, "run.steps=4", "run.seed=2", table="Table 1", f1=90.5),
+  "bad": row(tiny, "run.stepps=4"),
+  "none": tiny,
+}
+"""
+)
+
+
+def test_a_row_is_an_experiment_with_changes_and_a_paper(file):
+  path = file(TABLE)
+  experiment, paper = experiment_and_paper(path.with_name(f"{path.name}:longer-seed-2"))
+  assert experiment == Experiment(SIZES["tiny"], SyntheticPretraining(), run=Run(steps=4, seed=2))
+  assert paper == {"table": "Table 1", "f1": 90.5}
+  assert load_experiment(path.with_name(f"{path.name}:tiny")).run.steps == 3
+  assert is_experiment_file(f"{path}:tiny") and not is_experiment_file("ner")
+
+
+@pytest.mark.parametrize(
+  ("row", "fault"),
+  [
+    ("", r".py: a table; expected one of :tiny, :longer-seed-2, :bad, :none$"),
+    (":longer-seed", r".py:longer-seed: no such row; expected another, perhaps :longer-seed-2$"),
+    (":x", r".py:x: no such row; expected one of :tiny, :longer-seed-2, :bad, :none$"),
+    (":bad", r".py:bad: run.stepps: no such field; expected another, perhaps run.steps$"),
+    (":none", r".py:none: ROWS: a function; expected what overrides.row returns$"),
+  ],
+)
+def test_faults_of_a_row(file, row, fault):
+  path = file(TABLE)
+  with pytest.raises(InputError, match=f"^{path.with_suffix('')}{fault}"):
+    load_experiment(path.with_name(f"{path.name}{row}"))
+
+
+def test_a_row_of_a_file_without_any(file):
+  path = file(GOOD)
+  with pytest.raises(InputError, match=r".py:tiny: no ROWS; expected the file alone$"):
+    load_experiment(path.with_name(f"{path.name}:tiny"))
 
 
 def test_no_experiment_file(tmp_path):

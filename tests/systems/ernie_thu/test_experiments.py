@@ -1,19 +1,19 @@
-"""The files of experiments/ernie_thu: rows of the paper's tables, on files in the authors' form."""
+"""The rows of experiments/ernie_thu.py: those of the paper, on files in the authors' form."""
 
 import json
-from pathlib import Path
 
 import pytest
+from experiment_rows import EXPERIMENTS, row_name, rows_of
 
-from luke_jax.training.experiment import experiment_and_notes, load_experiment
+from luke_jax.training.experiment_files import experiment_and_paper, load_experiment
 
-FOLDER = Path(__file__).parents[3] / "experiments" / "ernie_thu"
-ROWS = sorted(path for path in FOLDER.glob("*.py") if "pretraining" not in path.stem)
+FILE = "ernie_thu.py"
+ROWS = [path for path in rows_of("ernie_thu") if "pretraining" not in path.name]
 # Rate, batch, epochs, length, share of the steps in which the rate rises, threshold of links.
 RECIPES = {
-  "few_rel": (2e-5, 32, 10, 256, 0.1, 0.0),
+  "few-rel": (2e-5, 32, 10, 256, 0.1, 0.0),
   "tacred": (2e-5, 32, 4, 256, 0.0, 0.4),
-  "open_entity": (2e-5, 16, 10, 128, 0.1, 0.3),
+  "open-entity": (2e-5, 16, 10, 128, 0.1, 0.3),
   "figer": (2e-5, 2048, 3, 256, 0.2, 0.3),
 }
 RELATION = {"text": "Ada saw it", "ents": [["Q1", 0, 3], ["Q2", 8, 10]]}
@@ -30,10 +30,10 @@ def files(tmp_path, monkeypatch):
     (tmp_path / "ernie-data" / name / "train.json").write_text(json.dumps(items))
 
 
-@pytest.mark.parametrize("path", ROWS, ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", ROWS, ids=row_name)
 def test_a_row_says_what_the_paper_says(path):
-  experiment, paper = experiment_and_notes(path, "PAPER")
-  recipe = RECIPES[path.stem.split("_without")[0]]
+  experiment, paper = experiment_and_paper(path)
+  recipe = RECIPES[row_name(path).split("-without")[0]]
   schedule, task = experiment.schedule, experiment.task
   ratio = 0.0 if schedule.warmup_steps == 0 else schedule.warmup_ratio
   assert (
@@ -46,25 +46,26 @@ def test_a_row_says_what_the_paper_says(path):
   ) == recipe
   assert schedule.decay == "constant"
   assert experiment.optimizer.frozen == experiment.model.unread
-  text = path.read_text().split('"""')[1]
-  assert f"luke-jax experiment run experiments/ernie_thu/{path.name} --seeds" in text
   scores = [value for name, value in paper.items() if name not in ("table", "method", "split")]
-  assert all(f"{score:.2f}" in text for score in scores)
+  page = (EXPERIMENTS.parent / "docs" / "ernie-thu.md").read_text("utf-8")
+  (line,) = (line for line in page.splitlines() if line.startswith(f"| [{path.name}]"))
+  assert f"{scores[-1]:.2f}" in line
   names = set(task.engine().row_shapes(experiment.backbone))
-  assert ("entity_vectors" in names) == (path.stem != "few_rel_without_entities")
+  assert ("entity_vectors" in names) == (row_name(path) != "few-rel-without-entities")
   assert task.network(experiment.backbone).head.labels == len(task.labels)
 
 
 def test_labels_are_those_of_the_training_file():
-  assert load_experiment(FOLDER / "tacred.py").task.labels == ("NA", "P1")
-  figer = load_experiment(FOLDER / "figer.py")
+  assert load_experiment(EXPERIMENTS / f"{FILE}:tacred").task.labels == ("NA", "P1")
+  figer = load_experiment(EXPERIMENTS / f"{FILE}:figer")
   assert (figer.task.labels, figer.task.at_least_one) == (("/person",), True)
   assert figer.data.batch_size == 64 * figer.run.accumulation
 
 
 def test_pretraining_and_its_ablation_differ_by_the_loss_of_entities():
   whole, without = (
-    load_experiment(FOLDER / f"pretraining{name}.py") for name in ("", "_without_entity_loss")
+    load_experiment(EXPERIMENTS / f"{FILE}:pretraining{name}")
+    for name in ("", "-without-entity-loss")
   )
   assert whole.task.predict_entities
   assert not without.task.predict_entities

@@ -1,17 +1,15 @@
-"""The files of experiments/tener: rows of the paper's tables, by the authors' recipes."""
-
-from pathlib import Path
+"""The rows of experiments/tener.py: those of the paper's tables, by the authors' recipes."""
 
 import pytest
+from experiment_rows import EXPERIMENTS, row_name, rows_of
 
 from luke_jax.convert.saving import save
 from luke_jax.systems.tener.config import SIZES
 from luke_jax.systems.tener.fresh import Choices, Files, fresh_model
-from luke_jax.training.experiment import experiment_and_notes
+from luke_jax.training.experiment_files import experiment_and_paper
 
-FOLDER = Path(__file__).parents[3] / "experiments" / "tener"
-OTHER = ("transformer", "with_scale")
-FREE = ("crossner", "uner_zh", "wnut17")  # of run.sh
+OTHER = ("transformer", "with-scale")
+FREE = {"crossner", "uner-zh", "wnut17"}  # of tener.sh
 # Attention heads, their width, layers, rate, epochs; F1 of TENER, of the transformer, with scale.
 ROWS = {
   "conll2003": (14, 128, 2, 9e-4, 100, 91.43, 89.57, 91.06),
@@ -46,8 +44,8 @@ def test_rows_say_what_the_paper_says(folder, monkeypatch):
   name, place = folder
   monkeypatch.chdir(place)
   heads, width, layers, rate, epochs, *scores = ROWS[name]
-  paths = [FOLDER / f"{name}{suffix}.py" for suffix in ("", *(f"_{x}" for x in OTHER))]
-  (tener, paper), *others = [experiment_and_notes(path, "PAPER") for path in paths]
+  paths = [EXPERIMENTS / f"tener.py:{name}{suffix}" for suffix in ("", *(f"-{x}" for x in OTHER))]
+  (tener, paper), *others = [experiment_and_paper(path) for path in paths]
   assert [paper["f1"], *(notes["f1"] for _, notes in others)] == scores
   model, run = tener.model, tener.run
   assert (model.num_attention_heads, model.hidden_size) == (heads, heads * width)
@@ -63,6 +61,6 @@ def test_rows_say_what_the_paper_says(folder, monkeypatch):
   assert SIZES[f"tener-{name}"].character_encoder == ("cnn" if name == "conll2003" else "adatrans")
 
 
-def test_every_file_is_a_row():
-  rows = {path.stem for path in FOLDER.glob("*.py")} - set(FREE)
-  assert rows == {f"{name}{suffix}" for name in ROWS for suffix in ("", *(f"_{x}" for x in OTHER))}
+def test_every_corpus_has_its_rows():
+  rows = {row_name(path) for path in rows_of("tener")} - FREE
+  assert rows == {f"{name}{suffix}" for name in ROWS for suffix in ("", *(f"-{x}" for x in OTHER))}
