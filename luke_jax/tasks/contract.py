@@ -56,6 +56,7 @@ class TextTask(Settings, Generic[Example, Prediction]):
   sampled: float = 1.0  # share of dev that is scored while training, by hashes; all is at the end
   fit_head: bool = False  # begin with a head fitted in closed form to the states of the start
 
+  metric: ClassVar[str]  # that selects a checkpoint
   text_task: ClassVar[ProcessorTask | None] = None  # of the processor
   # Words that the task adds, and those whose rows they start from.
   new_words: ClassVar[Mapping[str, str]] = {}
@@ -76,7 +77,7 @@ class TextTask(Settings, Generic[Example, Prediction]):
   def __init_subclass__(cls, **options: object) -> None:
     """Raises InputError for a class that lacks a part of the contract."""
     super().__init_subclass__(**options)
-    needed = ("name", "heads", *sorted(TextTask.__abstractmethods__))
+    needed = ("name", "heads", "metric", *sorted(TextTask.__abstractmethods__))
     check_members(cls, needed, "task", f"{__name__}.TextTask")
 
   def __post_init__(self) -> None:
@@ -98,11 +99,6 @@ class TextTask(Settings, Generic[Example, Prediction]):
         raise InputError(f"{name}: {share!r}; expected a share above 0, or 1")
 
   # What a task has to add.
-
-  @property
-  @abc.abstractmethod
-  def metric(self) -> str:
-    """Returns the metric that selects a checkpoint."""
 
   @property
   @abc.abstractmethod

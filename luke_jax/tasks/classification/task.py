@@ -133,7 +133,7 @@ class TextClassification(TextTask[TextExample, Any]):
     return Network(backbone, make_head(self.head, backbone, labels=count))
 
   @property
-  def metric(self) -> str:
+  def metric(self) -> str:  # pyrefly: ignore[bad-override]
     """Returns the metric that selects a checkpoint."""
     return METRICS[self.target]
 

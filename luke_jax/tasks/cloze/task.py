@@ -10,7 +10,6 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 
 from luke_jax.errors import InputError, check_whole
-from luke_jax.files import Path
 from luke_jax.tasks.cloze import score
 from luke_jax.tasks.cloze.files import PLACEHOLDER, ClozeExample, parse, read, to_json
 from luke_jax.tasks.contract import RowLogits, TextTask
@@ -171,6 +170,7 @@ class ClozeAnswering(TextTask[ClozeExample, list[Answer]]):
     "query": "@placeholder lives in Paris.",
     "entities": [[0, 3], [13, 18]],
   }
+  metric: ClassVar[str] = "exact_match"
   heads: ClassVar[tuple[str, ...]] = ("cloze",)
   # In the order of the authors' models.
   new_words: ClassVar[Mapping[str, str]] = {
@@ -188,11 +188,6 @@ class ClozeAnswering(TextTask[ClozeExample, list[Answer]]):
       raise InputError(f"entities: {self.entities}; expected 2 at least, the gap and a candidate")
 
   @property
-  def metric(self) -> str:
-    """Returns the metric that selects a checkpoint."""
-    return "exact_match"
-
-  @property
   def sizes(self) -> Sizes:
     """Returns a row's room for words, for entities and for the pieces of a mention."""
     return Sizes(self.words, self.entities, self.mention)
@@ -202,12 +197,9 @@ class ClozeAnswering(TextTask[ClozeExample, list[Answer]]):
     """Returns the rows of a micro-batch in the authors' runs, whose losses are means of means."""
     return 1 if self.authors else None
 
+  read = staticmethod(read)
   parse = staticmethod(parse)
   to_json = staticmethod(to_json)
-
-  def read(self, path: Path, faults: Faults) -> list[ClozeExample]:
-    """Reads the examples of a file."""
-    return read(path, faults)
 
   def found_labels(self, examples: Sequence[ClozeExample]) -> tuple[str, ...]:
     """Returns no labels."""

@@ -103,6 +103,7 @@ class LabelledNames(TextTask[Example, list[Span]]):
   answer: ClassVar[type | None] = Span
   reads_labels: ClassVar[bool] = True
   calibrated: ClassVar[bool] = False
+  metric: ClassVar[str] = "f1"
   heads: ClassVar[tuple[str, ...]] = ("match",)
   text_task: ClassVar[ProcessorTask | None] = "entity_span_classification"
 
@@ -114,11 +115,6 @@ class LabelledNames(TextTask[Example, list[Span]]):
     if not 0 <= self.threshold <= 1:
       raise InputError(f"threshold: {self.threshold!r}; expected a number from 0 to 1")
     object.__setattr__(self, "window", min(self.window, self.words))
-
-  @property
-  def metric(self) -> str:
-    """Returns the metric that selects a checkpoint."""
-    return "f1"
 
   @property
   def learns(self) -> bool:

@@ -74,6 +74,7 @@ class EntityLinking(TextTask):
   calibrated: ClassVar[bool] = False
   answer: ClassVar[type | None] = Link
   rate_of_many: ClassVar[float] = 0.4
+  metric: ClassVar[str] = "accuracy"
   heads: ClassVar[tuple[str, ...]] = ("linking",)
   fixed_entities: ClassVar[bool] = True
 
@@ -91,11 +92,6 @@ class EntityLinking(TextTask):
         raise InputError(f"{name}: {share!r}; expected a number from 0 to 1")
     if self.knowledge and "://" not in self.knowledge:
       object.__setattr__(self, "knowledge", str(Path(self.knowledge).resolve()))
-
-  @property
-  def metric(self) -> str:
-    """Returns the metric that selects a checkpoint."""
-    return "accuracy"
 
   def with_threshold(self, least: float) -> Self:
     """Returns the task with all answers of this score or more."""
@@ -123,6 +119,7 @@ class EntityLinking(TextTask):
     """Returns the vectors of candidates."""
     return (CandidateVectors(self.knowledge, self.sizes.entities, self.candidates),)
 
+  read = staticmethod(read)
   parse = staticmethod(parse)
   to_json = staticmethod(to_json)
 
@@ -177,10 +174,6 @@ class EntityLinking(TextTask):
       left = jnp.where(given, 0, weights)
       weights = left * weights.sum() / jnp.maximum(left.sum(), 1e-9)
     return super().loss(backbone, params, batch, weights, key)
-
-  def read(self, path: Path, faults: Faults) -> list[LinkingExample]:
-    """Reads the examples of a file."""
-    return read(path, faults)
 
   def found_labels(self, examples: Sequence[LinkingExample]) -> tuple[str, ...]:
     """Returns no labels."""

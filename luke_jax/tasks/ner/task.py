@@ -57,6 +57,7 @@ class NamedEntities(TextTask[NamesExample, list[Span]]):
   answer: ClassVar[type | None] = Span
   candidates_by_data: ClassVar[bool] = True
   english_start: ClassVar[str] = "labels"
+  metric: ClassVar[str] = "f1"
   heads: ClassVar[tuple[str, ...]] = ("span",)
   by_length: ClassVar[bool] = False  # candidates of short sentences would count for more
   text_task: ClassVar[ProcessorTask | None] = "entity_span_classification"
@@ -81,11 +82,6 @@ class NamedEntities(TextTask[NamesExample, list[Span]]):
     if cls is not NamedEntities:
       return spans
     return spans | tags if backbone.entities else tags | spans
-
-  @property
-  def metric(self) -> str:
-    """Returns the metric that selects a checkpoint."""
-    return "f1"
 
   @property
   def sizes(self) -> Sizes:

@@ -57,6 +57,7 @@ class QuestionAnswering(TextTask[QuestionExample, list[Answer]]):
   answer: ClassVar[type | None] = Answer
   spreadsheet: ClassVar[Sequence[str]] = COLUMNS
   fields: ClassVar[Mapping[str, object]] = {"question": "Where does Ana live?"}
+  metric: ClassVar[str] = "f1"
   heads: ClassVar[tuple[str, ...]] = ("answer",)
   entity_table: ClassVar[Literal["special", "whole"]] = "whole"
 
@@ -74,11 +75,6 @@ class QuestionAnswering(TextTask[QuestionExample, list[Answer]]):
   def for_predictions(self) -> Self:
     """Returns the task, which reads questions whole."""
     return dataclasses.replace(self, question_words=0)
-
-  @property
-  def metric(self) -> str:
-    """Returns the metric that selects a checkpoint."""
-    return "f1"
 
   @property
   def sizes(self) -> Sizes:

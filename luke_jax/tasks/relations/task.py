@@ -7,7 +7,6 @@ from typing import ClassVar
 import numpy as np
 
 from luke_jax.errors import InputError
-from luke_jax.files import Path
 from luke_jax.heads.labels import PairHead
 from luke_jax.models.network import Network
 from luke_jax.models.system import Backbone
@@ -46,6 +45,7 @@ class RelationClassification(TextTask[RelationExample, Relation]):
   answer: ClassVar[type | None] = Relation
   spreadsheet: ClassVar[Sequence[str]] = COLUMNS
   fields: ClassVar[Mapping[str, object]] = {"head": [0, 3], "tail": [13, 18]}
+  metric: ClassVar[str] = "f1"
   heads: ClassVar[tuple[str, ...]] = ("pair",)
   text_task: ClassVar[ProcessorTask | None] = "entity_pair_classification"
   new_words: ClassVar[Mapping[str, str]] = {"<ent>": "@", "<ent2>": "#"}
@@ -61,11 +61,6 @@ class RelationClassification(TextTask[RelationExample, Relation]):
   def extra_inputs(self) -> tuple[AlignedVectors, ...]:
     """Returns the vectors of the entities that examples link, if a folder has them."""
     return AlignedVectors.of(self.vectors, self.alignment, self.link_threshold)
-
-  @property
-  def metric(self) -> str:
-    """Returns the metric that selects a checkpoint."""
-    return "f1"
 
   @property
   def no_relation(self) -> str | None:
@@ -87,6 +82,7 @@ class RelationClassification(TextTask[RelationExample, Relation]):
     """Returns the rows of a micro-batch in the authors' runs, whose losses are means of means."""
     return 4 if self.authors else None
 
+  read = staticmethod(read)
   parse = staticmethod(parse)
   to_json = staticmethod(to_json)
 
@@ -99,10 +95,6 @@ class RelationClassification(TextTask[RelationExample, Relation]):
       system = type(backbone.config).__name__
       raise InputError(f"bias: true; expected false, for the classifier of {system} has none")
     return Network(backbone, network.head.clone(bias=True))
-
-  def read(self, path: Path, faults: Faults) -> list[RelationExample]:
-    """Reads the examples of a file."""
-    return read(path, faults)
 
   def found_labels(self, examples: Sequence[RelationExample]) -> tuple[str, ...]:
     """Returns the labels of a file: first that of no relation, then the others by alphabet."""

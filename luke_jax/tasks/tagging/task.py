@@ -62,6 +62,7 @@ class Tagging(TextTask[NamesExample, TaggedSpans]):
   name: ClassVar[str] = "tagging"
   answer: ClassVar[type | None] = Span
   english_start: ClassVar[str] = "labels"
+  metric: ClassVar[str] = "f1"
   heads: ClassVar[tuple[str, ...]] = ("token", "crf")
 
   def __post_init__(self) -> None:
@@ -80,11 +81,6 @@ class Tagging(TextTask[NamesExample, TaggedSpans]):
   def extra_inputs(self) -> tuple[WordVectors, ...]:
     """Returns the vectors of words, which the model may read or not."""
     return (WordVectors(self.word_vectors),)
-
-  @property
-  def metric(self) -> str:
-    """Returns the metric that selects a checkpoint."""
-    return "f1"
 
   @property
   def sizes(self) -> Sizes:

@@ -8,7 +8,6 @@ from typing import ClassVar, Self
 import numpy as np
 
 from luke_jax.errors import InputError
-from luke_jax.files import Path
 from luke_jax.tasks.aligned import AlignedVectors, Aligner, aligner
 from luke_jax.tasks.contract import RowLogits, TextTask
 from luke_jax.tasks.evaluation import Evaluation
@@ -44,6 +43,7 @@ class EntityTyping(TextTask[TypingExample, Types]):
   answer: ClassVar[type | None] = Types
   spreadsheet: ClassVar[Sequence[str]] = COLUMNS
   fields: ClassVar[Mapping[str, object]] = {"span": [0, 3]}
+  metric: ClassVar[str] = "f1"
   heads: ClassVar[tuple[str, ...]] = ("entity",)
   text_task: ClassVar[ProcessorTask | None] = "entity_classification"
   new_words: ClassVar[Mapping[str, str]] = {"<ent>": "@", "<ent2>": "#"}
@@ -57,11 +57,6 @@ class EntityTyping(TextTask[TypingExample, Types]):
   def extra_inputs(self) -> tuple[AlignedVectors, ...]:
     """Returns the vectors of the entities that examples link, if a folder has them."""
     return AlignedVectors.of(self.vectors, self.alignment, self.link_threshold)
-
-  @property
-  def metric(self) -> str:
-    """Returns the metric that selects a checkpoint."""
-    return "f1"
 
   def with_threshold(self, least: float) -> Self:
     """Returns the task with all types of this probability or more."""
@@ -77,12 +72,9 @@ class EntityTyping(TextTask[TypingExample, Types]):
     """Returns the rows of a micro-batch in the authors' runs, whose losses are means of means."""
     return 2 if self.authors else None
 
+  read = staticmethod(read)
   parse = staticmethod(parse)
   to_json = staticmethod(to_json)
-
-  def read(self, path: Path, faults: Faults) -> list[TypingExample]:
-    """Reads the examples of a file."""
-    return read(path, faults)
 
   def found_labels(self, examples: Sequence[TypingExample]) -> tuple[str, ...]:
     """Returns the labels of a file, in alphabetical order."""
