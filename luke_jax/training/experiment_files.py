@@ -1,4 +1,4 @@
-"""Python files of experiments: with `config()`, with a table of rows, or with a task of one's own."""
+"""Python files with experiments: `config()`, rows of a table, or a task of one's own."""
 
 import difflib
 import importlib.machinery

@@ -242,7 +242,10 @@ def test_a_model_pretrained_with_the_original_attention_is_fine_tuned_with_four_
   [
     (["train", "ner", "--output", "x"], "--train: missing; expected it"),
     (["train", "nerd", "--train", "a", "--output", "x"], "nerd: no such file"),
-    (["train", __file__, "--train", "a", "--output", "x"], "none; expected one class of TextTask"),
+    (
+      ["train", __file__, "--train", "a", "--model", "m", "--output", "x"],
+      "none; expected one class",
+    ),
     (["evaluate", "ner", "no-such-model", "x.jsonl"], "no-such-model: no such file or directory"),
     (["evaluate", "ne", "a", "b"], "ne"),
     (["score", "qa", "--gold", "none.json", "--predictions", "b"], "none.json: no such file"),
