@@ -6,7 +6,7 @@ from luke_jax.errors import InputError
 from luke_jax.tasks.contract import TextTask
 from luke_jax.tasks.known import CLASSES, task_class
 
-ABSTRACT = ("name", "heads", *sorted(TextTask.__abstractmethods__))
+ABSTRACT = ("name", "heads", "metric", *sorted(TextTask.__abstractmethods__))
 
 
 @pytest.mark.parametrize("name", ABSTRACT)

@@ -4,8 +4,8 @@ import dataclasses
 import functools
 import math
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import NamedTuple
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
 
 from luke_jax.errors import InputError
 from luke_jax.files import Path
@@ -17,6 +17,7 @@ from luke_jax.tasks.classification.forms import (
   PLAIN,
   REVIEWS,
   Form,
+  Item,
   form_of,
   named,
   reviews,
@@ -26,14 +27,14 @@ from luke_jax.tasks.files import (
   check_fields,
   lines,
   listed,
+  parse_items,
   quoted_rows,
-  read_json,
-  read_json_lines,
   read_text,
   string,
   tabbed_rows,
 )
-from luke_jax.tasks.tables import is_table, read_table
+from luke_jax.tasks.records import as_object, records
+from luke_jax.tasks.tables import is_table
 
 KNOWN = ("text_pair", "label", "labels", "qid")
 # How a user says that a field is an attribute.
@@ -102,19 +103,30 @@ def read(
 
 
 def _read(path: Path, faults: Faults, reader: Reader) -> Iterator[TextExample]:
+  form = reader.form
   if path.suffix == REVIEWS:
-    return _parsed(reviews(path, reader.attributes), reader._replace(form=PLAIN), faults)
-  if path.suffix in TABLES:
-    return _parsed(_table(path, reader.form), reader, faults)
-  if is_table(path):
-    return _parsed(_listed(path, read_table(path)), reader, faults)
-  if path.suffix not in OBJECTS:
+    items, form = reviews(path, reader.attributes), PLAIN
+  elif path.suffix in TABLES:
+    items = _table(path, form)
+  elif is_table(path) or path.suffix == ".json":
+    items = records(path)
+  elif path.suffix == ".jsonl":
+    return parse_items(records(path), str(path), reader.example, faults, as_object)
+  else:
     next(lines(path), None)  # a spreadsheet is named as such
     expected = ", ".join((*TABLES, *OBJECTS, REVIEWS))
     raise InputError(f"{path}: {path.suffix or 'no ending'}; expected a name with {expected}")
-  if next((line for _, line in lines(path) if line.strip()), "").lstrip().startswith("["):
-    return _parsed(_listed(path, read_json(path)), reader, faults)
-  return read_json_lines(path, reader.example, faults)
+
+  def fields(counted: tuple[int, Any], place: str) -> Mapping[str, object]:
+    number, item = counted
+    values = as_object(item, place)
+    if label_studio.is_export(values):
+      values = label_studio.as_ours(values, place)
+    value = named(values, form, place)
+    return value | {"id": str(value.get("id", number))}
+
+  counted = ((name, (number, item)) for number, (name, item) in enumerate(items, start=1))
+  return parse_items(counted, str(path), reader.named, faults, fields)
 
 
 def parse(
@@ -191,16 +203,15 @@ def _attribute(value: Mapping[str, object], name: str, place: str) -> str:
   return attribute.strip()
 
 
-def _table(path: Path, form: Form) -> Iterator[tuple[str, Callable[[], Mapping[str, object]]]]:
-  """Yields the place of each row of a table, and a function that returns its fields."""
+def _table(path: Path, form: Form) -> Iterator[Item]:
+  """Yields the line of each row of a table, and a function that returns its fields."""
   rows = quoted_rows(path) if path.suffix == COMMAS else tabbed_rows(path)
   header = list(form.header)
   for number, row in rows:
-    place = f"{path}: line {number}"
     if not header or (number == 1 and form.names["text"][0] in row):
-      header = _checked(_names(row, form), form, place)
+      header = _checked(_names(row, form), form, f"{path}: line {number}")
     else:
-      yield place, functools.partial(_fields, header, row, place)
+      yield f"line {number}", functools.partial(_fields, header, row)
 
 
 def _names(header: Sequence[str], form: Form) -> list[str]:
@@ -232,35 +243,3 @@ def _fields(header: Sequence[str], row: Sequence[str], place: str) -> Mapping[st
   if len(row) != len(header):
     raise InputError(f"{place}: {len(row)} fields; expected {len(header)}, as in the header")
   return dict(zip(header, row, strict=True))
-
-
-def _listed(
-  path: Path, items: Sequence[object]
-) -> Iterator[tuple[str, Callable[[], Mapping[str, object]]]]:
-  """Yields the place of each object of a list, and a function that returns the object."""
-  for number, item in enumerate(items, start=1):
-    place = f"{path}: example {number}"
-    yield place, functools.partial(_object, item, place)
-
-
-def _object(item: object, place: str) -> Mapping[str, object]:
-  if not isinstance(item, dict):
-    raise InputError(f"{place}: a {type(item).__name__}; expected an object")
-  return item
-
-
-def _parsed(
-  items: Iterable[tuple[str, Callable[[], Mapping[str, object]]]], reader: Reader, faults: Faults
-) -> Iterator[TextExample]:
-  """Yields examples of items, each with its place; ids are numbers if there are none."""
-  places: dict[str, str] = {}
-  for number, (place, fields) in enumerate(items, start=1):
-    with faults.caught():
-      values = fields()
-      if label_studio.is_export(values):
-        values = label_studio.as_ours(values, place)
-      value = named(values, reader.form, place)
-      id = str(value.get("id", number))
-      if places.setdefault(id, place) != place:
-        raise InputError(f"{place}: id {id!r}: also that of {places[id]}; expected it once")
-      yield reader.named(value, id, place)

@@ -25,6 +25,10 @@ _END = "<sssss>"
 _RARE = re.compile(r"[^A-Za-z0-9(),!?\'.`]+")
 
 
+# A place in a file, and a function that returns the fields that are there, or faults of the place.
+Item = tuple[str, Callable[[str], Mapping[str, object]]]
+
+
 class Form(NamedTuple):
   """Names of columns or fields in a file, by our names; the first of several that is there."""
 
@@ -158,18 +162,15 @@ def named(value: Mapping[str, object], form: Form, place: str) -> dict[str, obje
   return fields
 
 
-def reviews(
-  path: Path, attributes: Sequence[str]
-) -> Iterator[tuple[str, Callable[[], Mapping[str, object]]]]:
-  """Yields the place of each review, and a function that returns its fields.
+def reviews(path: Path, attributes: Sequence[str]) -> Iterator[Item]:
+  """Yields the line of each review, and a function that returns its fields.
 
   User and product are among them where they are attributes that are asked for.
   """
   wanted = ("label", "text", *attributes)
   for number, line in lines(path):
     if line.strip():
-      place = f"{path}: line {number}"
-      yield place, functools.partial(_review_fields, line, wanted, place)
+      yield f"line {number}", functools.partial(_review_fields, line, wanted)
 
 
 def _review_fields(line: str, wanted: Sequence[str], place: str) -> Mapping[str, str]:

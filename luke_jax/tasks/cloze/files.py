@@ -12,10 +12,10 @@ from luke_jax.tasks.files import (
   check_fields,
   listed,
   read_json,
-  read_json_lines,
   read_text,
   string,
 )
+from luke_jax.tasks.records import read_records
 from luke_jax.text.tokenizer import Bounds
 
 FIELDS = ("query", "entities", "answers")
@@ -38,7 +38,7 @@ def read(path: Path, faults: Faults) -> list[ClozeExample]:
   """Reads JSON lines, or the JSON of ReCoRD."""
   if path.suffix == ".json":
     return list(_record(path, faults))
-  return list(read_json_lines(path, parse, faults))
+  return read_records(path, parse, faults)
 
 
 def parse(value: Mapping[str, object], id: str, place: str) -> ClozeExample:

@@ -8,11 +8,12 @@ from typing import Any
 
 from luke_jax.errors import InputError
 from luke_jax.files import Path
-from luke_jax.tasks.files import Faults, listed, read_json_lines, read_text
+from luke_jax.tasks.files import Faults, listed, read_text
 from luke_jax.tasks.ner import documents
 from luke_jax.tasks.ner import files as ner_files
 from luke_jax.tasks.ner.documents import PAPER, Reading
 from luke_jax.tasks.predictions import Labelled
+from luke_jax.tasks.records import read_records
 from luke_jax.text.tokenizer import Bounds
 
 UNKNOWN, MENTIONS = "unknown", "mentions"
@@ -41,7 +42,7 @@ class Example(documents.NamesExample):
 def read(path: Path, faults: Faults, reading: Reading = PAPER) -> list[Example]:
   """Reads a file of named entities in any form, or lines of JSON with several labels a name."""
   if path.suffix == ".jsonl":
-    return list(read_json_lines(path, functools.partial(parse, reading=reading), faults))
+    return read_records(path, functools.partial(parse, reading=reading), faults)
   return [_of(example) for example in ner_files.read(path, faults, reading)]
 
 

@@ -12,7 +12,6 @@ from luke_jax.tasks.files import (
   check_fields,
   listed,
   parse_items,
-  read_json_lines,
   read_text,
 )
 from luke_jax.tasks.linking.benchmarks import (
@@ -24,6 +23,7 @@ from luke_jax.tasks.linking.benchmarks import (
   ganea,
   gum,
 )
+from luke_jax.tasks.records import as_object, read_records
 from luke_jax.text.tokenizer import Bounds
 
 FIELDS = ("mentions", "annotated")
@@ -65,8 +65,8 @@ def read(path: Path, faults: Faults) -> list[LinkingExample]:
   readers = {CONLLU: gum, TABLE: ganea}
   if path.suffix in readers:
     documents = ((f"document {x['id']}", x) for x in readers[path.suffix](path))
-    return list(parse_items(documents, str(path), parse, faults, lambda value, _: value))
-  return list(read_json_lines(path, parse, faults))
+    return list(parse_items(documents, str(path), parse, faults, as_object))
+  return read_records(path, parse, faults)
 
 
 def parse(value: Mapping[str, Any], id: str, place: str) -> LinkingExample:

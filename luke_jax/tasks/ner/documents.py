@@ -2,31 +2,27 @@
 
 Files of other tools are read as ours, or refused by the tool's name."""
 
-import contextlib
 import dataclasses
 import functools
 import itertools
 import re
 import string
 import unicodedata
-import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from luke_jax.errors import InputError
 from luke_jax.files import Path
 from luke_jax.tasks import label_studio
-from luke_jax.tasks.files import Faults, lines, listed, read_json
+from luke_jax.tasks.files import Faults, lines, listed
 from luke_jax.tasks.ner.columns import Document, Line, SentenceLines
 from luke_jax.tasks.ner.tags import REPAIR, check_tag, chunks, illegal, scheme_of
 from luke_jax.tasks.predictions import Labelled, Span
-from luke_jax.tasks.tables import is_table, read_table
 from luke_jax.text import JoinedWords, join_words
 from luke_jax.text.sentences import split_sentences
 from luke_jax.text.tokenizer import Bounds
 
 LONGEST = 64  # characters of a word in a text; as word pieces they fit any window of use
-DOC_BIN = ".spacy"
 TAG_FIELDS = ("ner_tags", "tags")
 SPAN_FIELDS = ("label", "labels", "entities", "ents")
 
@@ -157,38 +153,6 @@ def to_words(example: NamesExample, spans: Iterable[Labelled]) -> list[Labelled 
     Labelled(first[start], last[end], label) if start in first and end in last else None
     for start, end, label in spans
   ]
-
-
-def read_list(path: Path) -> list[Any] | None:
-  """Returns the items of a list in JSON, a table, or documents of spaCy; None for lines."""
-  if path.suffix == DOC_BIN:
-    return _documents(path)
-  if is_table(path):
-    return read_table(path)
-  first = next((line.strip() for _, line in lines(path) if line.strip()), "")
-  if not first.startswith("[") and first != "{":
-    return None
-  value = None
-  with contextlib.suppress(InputError):  # lines, whose faults are reported one by one
-    value = read_json(path)
-  if isinstance(value, dict):
-    raise InputError(f"{path}: an object over several lines; expected one on each, as jq -c writes")
-  return value if isinstance(value, list) else None
-
-
-def _documents(path: Path) -> list[object]:
-  """Returns the documents of spaCy's binary form, read by spaCy."""
-  try:
-    import spacy
-    from spacy.tokens import DocBin
-  except ImportError:
-    expected = "expected spaCy with it, pip install spacy, or doc.to_json() of each document"
-    raise InputError(f"{path}: a DocBin of spaCy; {expected}, as JSON lines") from None
-  try:
-    docs = DocBin().from_disk(path).get_docs(spacy.blank("xx").vocab)
-    return [doc.to_json() for doc in docs]
-  except (OSError, ValueError, KeyError, zlib.error) as fault:
-    raise InputError(f"{path}: {fault}; expected a DocBin of spaCy") from None
 
 
 def as_ours(

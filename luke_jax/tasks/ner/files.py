@@ -15,8 +15,6 @@ from luke_jax.tasks.files import (
   check_fields,
   lines,
   listed,
-  parse_items,
-  read_json_lines,
   read_text,
 )
 from luke_jax.tasks.label_checks import check_label
@@ -30,7 +28,6 @@ from luke_jax.tasks.ner.columns import (
 )
 from luke_jax.tasks.ner.documents import (
   BEGIN,
-  DOC_BIN,
   PAPER,
   NamesExample,
   Reading,
@@ -38,7 +35,6 @@ from luke_jax.tasks.ner.documents import (
   labelled,
   of_words,
   read_conll_2012,
-  read_list,
   sentences_of,
   to_characters,
   to_words,
@@ -46,6 +42,7 @@ from luke_jax.tasks.ner.documents import (
 )
 from luke_jax.tasks.ner.tags import Scheme, chunks, tagged
 from luke_jax.tasks.predictions import Labelled, Span
+from luke_jax.tasks.records import DOC_BIN, read_records
 from luke_jax.tasks.tables import is_table
 from luke_jax.text.tokenizer import Bounds
 
@@ -80,12 +77,7 @@ def read(path: Path, faults: Faults, reading: Reading = PAPER) -> list[NamesExam
 def _of_json_lines(path: Path, faults: Faults, reading: Reading) -> list[NamesExample]:
   repaired: list[str] = []
   one = functools.partial(parse, reading=reading, repaired=repaired)
-  items = read_list(path)
-  if items is None:
-    examples = list(read_json_lines(path, one, faults))
-  else:
-    numbered = ((f"example {number}", item) for number, item in enumerate(items, start=1))
-    examples = list(parse_items(numbered, str(path), one, faults, _as_object))
+  examples = read_records(path, one, faults)
   warn_repaired(path, repaired)
   return examples
 
@@ -297,15 +289,6 @@ def to_prediction(example: NamesExample, prediction: Sequence[Span]) -> dict[str
     "texts": [span.text for span in prediction],
     "scores": [round(span.score, 4) for span in prediction],
   }
-
-
-def _as_object(item: object, place: str) -> Mapping[str, object]:
-  """Returns the object of a list's item, which for spaCy 2 is a pair of a text and its entities."""
-  if isinstance(item, list) and list(map(type, item)) == [str, dict]:
-    return {"text": item[0], "entities": item[1].get("entities", [])}
-  if not isinstance(item, dict):
-    raise InputError(f"{place}: a {type(item).__name__}; expected an object")
-  return item
 
 
 def _is_conll_2012(path: Path) -> bool:

@@ -13,13 +13,11 @@ from luke_jax.tasks.files import (
   Text,
   check_fields,
   listed,
-  parse_items,
   read_json,
-  read_json_lines,
   read_text,
   string,
 )
-from luke_jax.tasks.spreadsheets import as_ours, is_spreadsheet, rows_of
+from luke_jax.tasks.records import read_records
 from luke_jax.text.tokenizer import Bounds
 
 COLUMNS = ("text", "question", "answers", "title", "language")  # of a spreadsheet
@@ -60,13 +58,11 @@ def read(path: Path, faults: Faults, language: str = "") -> list[QuestionExample
   language = named[1] if named else language
   check_language(language, str(path))
   if path.suffix == ".json":
-    examples = _squad(path, faults)
-  elif is_spreadsheet(path):
-    examples = parse_items(rows_of(path, COLUMNS), str(path), parse, faults, as_ours)
+    examples = list(_squad(path, faults))
   else:
-    examples = read_json_lines(path, _of_any_form, faults)
+    examples = read_records(path, _of_any_form, faults, COLUMNS)
   if not language:
-    return list(examples)
+    return examples
   return [x if x.language else dataclasses.replace(x, language=language) for x in examples]
 
 

@@ -6,8 +6,8 @@ in the order of the text: who draws relations leaves out what is unrelated."""
 import dataclasses
 import itertools
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple, TypeVar
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
 
 from luke_jax.errors import InputError
 from luke_jax.files import Path
@@ -15,24 +15,23 @@ from luke_jax.tasks import label_studio
 from luke_jax.tasks.files import (
   Faults,
   check_fields,
-  json_object,
   lines,
   listed,
   parse_items,
   read_json,
-  read_json_lines,
   read_links,
   read_text,
   string,
 )
-from luke_jax.tasks.spreadsheets import as_ours, is_spreadsheet, rows_of
+from luke_jax.tasks.records import as_object, numbered, read_records
+from luke_jax.tasks.spreadsheets import is_spreadsheet
+from luke_jax.tasks.tables import is_table
 from luke_jax.text.alignment import AlignedEntity
 from luke_jax.text.tokenizer import Bounds
 
 FIELDS = ("head", "tail", "label", "links")
 COLUMNS = ("text", "head", "tail", "label")  # of a spreadsheet
 DRAWN = '"relations"'  # a field of lines of doccano
-Item = TypeVar("Item")
 NONE = "no_relation"
 NEAR = 300  # characters between two spans
 BOTH, LEFT = "bi", "left"  # directions of Label Studio
@@ -60,16 +59,15 @@ def read(path: Path, faults: Faults) -> list[RelationExample]:
   ERNIE's authors published them, with their entities.
   """
   if path.suffix == ".json":
-    return list(_parsed(_items(path), _object, faults))
-  if is_spreadsheet(path):
-    items = rows_of(path, COLUMNS)
-    return list(parse_items(items, str(path), parse, faults, as_ours))
+    return list(parse_items(_items(path), str(path), _of_any_form, faults, as_object))
+  if is_spreadsheet(path) or is_table(path):
+    return read_records(path, _of_any_form, faults, COLUMNS)
   first = next((line for _, line in lines(path) if line.strip()), "")
   if DRAWN in first:
-    return list(_parsed(_drawn(path, faults), _object, faults))
+    return list(parse_items(_drawn(path, faults), str(path), _of_any_form, faults, as_object))
   if _begins_tagged(first):
-    return list(_parsed(_tagged_blocks(path), _of_tags, faults))
-  return list(read_json_lines(path, _of_any_form, faults))
+    return list(parse_items(_tagged_blocks(path), str(path), _of_any_form, faults, _of_tags))
+  return read_records(path, _of_any_form, faults)
 
 
 def parse(value: Mapping[str, object], id: str, place: str) -> RelationExample:
@@ -128,23 +126,6 @@ def _half_open(value: Mapping[str, object], side: str) -> object:
   return entity.get("pos") if isinstance(entity, dict) else entity
 
 
-def _parsed(
-  items: Iterable[tuple[str, Item]], as_json: Callable[[Item, str], Any], faults: Faults
-) -> Iterator[RelationExample]:
-  """Yields examples of the items of a file, each with its place."""
-  ids: dict[str, str] = {}
-  for number, (place, item) in enumerate(items, start=1):
-    with faults.caught():
-      value = as_json(item, place)
-      id = value.get("id", str(number))
-      id = str(id) if type(id) is int else id
-      if not isinstance(id, str):
-        raise InputError(f"{place}: id: {id!r}; expected a string")
-      if ids.setdefault(id, place) != place:
-        raise InputError(f"{place}: id {id!r}: also that of {ids[id]}; expected it once")
-      yield _of_any_form(value, id, place)
-
-
 def _items(path: Path) -> Iterator[tuple[str, object]]:
   items = read_json(path)
   if isinstance(items, dict) and items:
@@ -152,29 +133,22 @@ def _items(path: Path) -> Iterator[tuple[str, object]]:
     return
   if not isinstance(items, list):
     raise InputError(f"{path}: a {type(items).__name__}; expected a list of examples")
-  for number, item in enumerate(items, start=1):
-    place = f"{path}: example {number}"
+  for name, item in numbered("example", items):
     if isinstance(item, dict) and is_annotated(item):
-      yield from _pairs(item, str(item.get("id", number)), place)
+      id = str(item.get("id", name.rpartition(" ")[2]))
+      yield from ((name, pair) for pair in pairs_of(item, id, f"{path}: {name}"))
     else:
-      yield place, item
+      yield name, item
 
 
 def _drawn(path: Path, faults: Faults) -> Iterator[tuple[str, object]]:
   """Yields the pairs of spans of each line of doccano."""
-  items = ((f"line {number}", line) for number, line in lines(path) if line.strip())
-  for pairs in parse_items(items, str(path), _pairs, faults, json_object):
-    yield from pairs
 
+  def pairs(value: Mapping[str, object], id: str, place: str) -> list[tuple[str, object]]:
+    return [(place.removeprefix(f"{path}: "), pair) for pair in pairs_of(value, id, place)]
 
-def _pairs(value: Mapping[str, object], id: str, place: str) -> list[tuple[str, object]]:
-  return [(place, pair) for pair in pairs_of(value, id, place)]
-
-
-def _object(item: object, place: str) -> Mapping[str, object]:
-  if not isinstance(item, dict):
-    raise InputError(f"{place}: a {type(item).__name__}; expected an object")
-  return item
+  for found in read_records(path, pairs, faults):
+    yield from found
 
 
 _NUMBERED = re.compile(r"\s*\d+\s*\t")
@@ -191,7 +165,7 @@ def _begins_tagged(line: str) -> bool:
 
 
 def _tagged_blocks(path: Path) -> Iterator[tuple[str, list[str]]]:
-  """Yields the non-empty lines of each example of SemEval or KBP37, with the place of the first.
+  """Yields the non-empty lines of each example of SemEval or KBP37, with the number of the first.
 
   An example is a number, a tab and a sentence, mostly in quotes, with its two entities in tags. The
   next line is the label. A line that begins with `Comment` and all after it are remarks.
@@ -205,7 +179,7 @@ def _tagged_blocks(path: Path) -> Iterator[tuple[str, list[str]]]:
     if _begins_tagged(line):
       if block:
         yield place, block
-      place, block = f"{path}: line {number}", []
+      place, block = f"line {number}", []
     if line.strip():
       block.append(line.strip())
   if block:
@@ -254,14 +228,14 @@ def _few_rel(
     if not isinstance(items, list):
       raise InputError(f"{path}: {label}: a {type(items).__name__}; expected a list of examples")
     for number, item in enumerate(items, start=1):
-      place = f"{path}: {label}: example {number}"
-      if not isinstance(item, dict):
-        raise InputError(f"{place}: a {type(item).__name__}; expected an object")
+      name = f"{label}: example {number}"
+      place = f"{path}: {name}"
+      item = as_object(item, place)
       sides = {name: _mention(item, key, place) for name, key in (("head", "h"), ("tail", "t"))}
       value = {name: span for name, (_, span) in sides.items()}
       links = [[entity, *span] for entity, span in sides.values()]
       tokens = {"tokens": listed(item, "tokens", place)}
-      yield place, {"id": f"{label}-{number}", **tokens, **value, "label": label, "links": links}
+      yield name, {"id": f"{label}-{number}", **tokens, **value, "label": label, "links": links}
 
 
 def _mention(item: Mapping[str, Any], side: str, place: str) -> tuple[str, list[int]]:

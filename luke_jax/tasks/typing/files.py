@@ -11,14 +11,12 @@ from luke_jax.tasks.files import (
   check_fields,
   lines,
   listed,
-  parse_items,
   read_json,
-  read_json_lines,
   read_links,
   read_text,
   string,
 )
-from luke_jax.tasks.spreadsheets import as_ours, is_spreadsheet, rows_of
+from luke_jax.tasks.records import read_records
 from luke_jax.text.alignment import AlignedEntity
 from luke_jax.text.tokenizer import Bounds
 
@@ -51,9 +49,7 @@ def read(path: Path, faults: Faults) -> list[TypingExample]:
     return list(_open_entity(path, faults))
   if path.suffix == ".label":
     return list(_figer(path, faults))
-  if is_spreadsheet(path):
-    return list(parse_items(rows_of(path, COLUMNS), str(path), parse, faults, as_ours))
-  return list(read_json_lines(path, parse, faults))
+  return read_records(path, parse, faults, COLUMNS)
 
 
 def parse(value: Mapping[str, object], id: str, place: str) -> TypingExample:

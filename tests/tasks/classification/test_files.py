@@ -137,7 +137,7 @@ def test_an_object_as_a_user_types_it_needs_no_names_of_a_benchmark(tmp_path):
     ("a.csv", "text,lable\na,b\n", (), "line 1: column 'lable': not known; expected id, text"),
     ("a.csv", 'text,label\n"a" b,c\n', (), "line 2: ',' expected after '\"'; expected commas"),
     ("a.tsv", "text\tlabel\na\t \n", (), "line 2: label: empty; expected a text or a number"),
-    ("a.csv", "id,text\n1,a\n1,b\n", (), "line 3: id '1': also that of FILE: line 2; expected"),
+    ("a.csv", "id,text\n1,a\n1,b\n", (), "line 3: id '1': also that of line 2; expected"),
     ("a.jsonl", '{"text": "a", "label": null}', (), "line 1: label: None; expected a text"),
     ("a.jsonl", '{"text": "a", "label": NaN}', (), "line 1: label: nan; expected a text"),
     ("a.jsonl", '{"text": "a", "label": "b", "labels": []}', (), "line 1: both label and labels"),

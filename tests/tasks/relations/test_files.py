@@ -197,7 +197,7 @@ def test_a_bad_example_of_tacred_is_told_by_its_number(told, tmp_path):
 def test_other_faults_of_a_list(tmp_path):
   path = tmp_path / "a.json"
   path.write_text(json.dumps([TACRED, TACRED]))
-  told = f"FILE: example 2: id {TACRED['id']!r}: also that of FILE: example 1; expected it once"
+  told = f"FILE: example 2: id {TACRED['id']!r}: also that of example 1; expected it once"
   assert fault(path) == told
   path.write_text("[5]")
   assert fault(path) == "FILE: example 1: a int; expected an object"
@@ -211,7 +211,7 @@ BAD_TEXTS = {
   "1\t<e1>a <e2>b</e2></e1>": "line 1: the tags <e1> <e2> </e2> </e1>; expected one",
   "1\t<e1></e1> <e2>b</e2>": "line 1: head: [0, 0]; expected 0 <= start < end",
   "1\t<e1>a</e1> <e2>b</e2>\nx\ny": "line 1: then 'y' after the label; expected a comment",
-  "1\t<e1>a</e1> <e2>b</e2>\nx\n\n1\t<e1>a</e1> <e2>b</e2>": "line 4: id '1': also that of FILE",
+  "1\t<e1>a</e1> <e2>b</e2>\nx\n\n1\t<e1>a</e1> <e2>b</e2>": "line 4: id '1': also that of line 1",
 }
 
 
