@@ -11,7 +11,7 @@ import numpy as np
 import tensorflow_datasets as tfds
 
 from luke_jax.errors import InputError
-from luke_jax.tasks.known import task_files
+from luke_jax.tasks.known import task_class
 
 # Of a field of a task's JSON lines. Lists of lists break TFDS where they are empty, so spans are
 # columns of their own: spans_start, spans_end and, with labels, spans_label.
@@ -55,14 +55,14 @@ def generate_examples(builder: Any, folder: Path, split: str) -> Iterator[tuple[
   """The examples of a split, numbered. Tells if they are not as many as are published."""
   source = builder.SOURCE
   path = folder / source.files[split]
-  examples = task_files(source.task).read(path, builder.faults)
+  task = task_class(source.task)()
+  examples = task.read(path, builder.faults)
   count, published = sum(map(source.counted, examples)), source.published[split]
   if count != published:
     told = f"{path}: {count} {source.unit}; expected {published}, as published"
     warnings.warn(told, stacklevel=1)
-  to_json = task_files(source.task).to_json
   for number, example in enumerate(examples):
-    yield number, row(to_json(example), source.fields, example.place)
+    yield number, row(task.to_json(example), source.fields, example.place)
 
 
 def columns(fields: Mapping[str, Kind]) -> dict[str, Any]:

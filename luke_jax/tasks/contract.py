@@ -24,6 +24,7 @@ from luke_jax.tasks.evaluation import Evaluation
 from luke_jax.tasks.extra_inputs import ExtraInputs
 from luke_jax.tasks.files import Faults
 from luke_jax.tasks.predictions import Labelled, Missed
+from luke_jax.tasks.records import to_json
 from luke_jax.text import Processor, Row
 from luke_jax.text import Task as ProcessorTask
 from luke_jax.text.rows import Sizes
@@ -153,8 +154,7 @@ class TextTask(Settings, Generic[Example, Prediction]):
 
   def to_json(self, example: Example) -> dict[str, Any]:
     """Returns an example as an object of JSON lines has it."""
-    own: Any = example
-    return dict(vars(own)) if dataclasses.is_dataclass(own) else {"example": repr(own)}
+    return to_json(example)
 
   def summary(self, examples: Sequence[Example]) -> Sequence[str]:
     """Returns what there is to say of a file's examples beside their number and their labels."""

@@ -45,11 +45,6 @@ def is_named(task: "type[Settings]") -> bool:
   return is_name(task.name) and task_class(task.name) is task
 
 
-def task_files(name: str) -> ModuleType:
-  """Returns the module that reads a task's files."""
-  return _room(name, "files")
-
-
 def task_scores(name: str) -> ModuleType:
   """Returns the module that scores a task's predictions."""
   return _room(name, "score")

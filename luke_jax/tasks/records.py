@@ -1,6 +1,7 @@
 """Examples of any file of objects: lines of JSON, a list, a table, a spreadsheet, a DocBin."""
 
 import contextlib
+import dataclasses
 import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
@@ -58,6 +59,20 @@ def as_object(item: Any, place: str) -> Mapping[str, object]:
   if not isinstance(item, dict):
     raise InputError(f"{place}: a {type(item).__name__}; expected an object")
   return item
+
+
+def to_json(example: Any) -> dict[str, Any]:
+  """Returns an example as an object of JSON lines, without its place and what is as usual."""
+  if not dataclasses.is_dataclass(example):
+    return {"example": repr(example)}
+  fields = {x.name: x.default for x in dataclasses.fields(example) if x.name != "place"}
+  values = {name: getattr(example, name) for name in fields}
+  return {name: _listed(x) for name, x in values.items() if x != fields[name]}
+
+
+def _listed(value: Any) -> Any:
+  """Returns a value with lists in the place of tuples."""
+  return list(map(_listed, value)) if isinstance(value, list | tuple) else value
 
 
 def _list(path: Path) -> list[Any] | None:

@@ -14,7 +14,7 @@ import tensorflow_datasets as tfds
 
 from luke_jax.errors import InputError
 from luke_jax.tasks.files import Faults
-from luke_jax.tasks.known import task_class, task_files
+from luke_jax.tasks.known import task_class
 from luke_jax.tasks.running import read_examples
 
 DATA = Path(__file__).resolve().parents[2] / "data"
@@ -46,11 +46,11 @@ def test_stored_examples_are_those_of_the_files(name, tmp_path):
   with pytest.warns(UserWarning, match="; expected [0-9]+, as published") as told:
     build(name, tmp_path, files)
   assert len(told) == len(source.files)
-  room, task = task_files(source.task), task_class(source.task)()
+  task = task_class(source.task)()
   for split, file in source.files.items():
     read = read_examples(task, f"{tmp_path}/{name}/{NEWEST}:{split}", Faults())
-    expected = room.read(files / file, Faults())
-    assert list(map(room.to_json, read)) == list(map(room.to_json, expected)) != []
+    expected = task.read(files / file, Faults())
+    assert list(map(task.to_json, read)) == list(map(task.to_json, expected)) != []
     assert read[0].place == f"{tmp_path}/{name}/{NEWEST}:{split}: example 1"
 
 
@@ -97,5 +97,5 @@ def test_the_development_set_of_squad_is_whole(real_data, tmp_path, monkeypatch)
   monkeypatch.setattr(cls, "SOURCE", only_dev)
   build("squad", tmp_path, files)  # as many questions as published, or it would warn
   found = task_class("qa")().read_examples(f"{tmp_path}/squad/{NEWEST}:dev", Faults())
-  read = task_files("qa").read(files / "dev-v1.1.json", Faults())
+  read = task_class("qa")().read(files / "dev-v1.1.json", Faults())
   assert [x.answers for x in found] == [x.answers for x in read]

@@ -17,7 +17,7 @@ from data.english.named import write
 from data.english.pages import join, text_of
 from data.english.texts import read_columns
 from luke_jax.tasks.files import Faults
-from luke_jax.tasks.known import task_files
+from luke_jax.tasks.known import task_class
 from luke_jax.tasks.predictions import Span
 
 CROSSNER = "Marie\tB-scientist\nCurie\tI-scientist\nused\tO\nradium\tB-chemicalelement\n.\tO\n\n"
@@ -67,7 +67,7 @@ def originals(tmp_path):
 def test_every_set_is_read_by_its_task(originals, tmp_path):
   assert main(originals, tmp_path / "sets") == 0
   for task, name in (("ner", "test_crossner"), ("relations", "train"), ("typing", "test")):
-    examples = task_files(task).read(tmp_path / "sets" / task / f"{name}.jsonl", Faults())
+    examples = task_class(task)().read(tmp_path / "sets" / task / f"{name}.jsonl", Faults())
     assert examples
   lines = (tmp_path / "sets/ner/test_crossner.jsonl").read_text().splitlines()
   assert json.loads(lines[0]) == {
@@ -141,11 +141,11 @@ def test_the_cut_in_the_repository_is_of_test_and_training_parts():
     assert len(labels) == 16 and set(labels.values()) == {count}
   tested = {example.text for example in examples["test"]}
   assert not tested & {example.text for split in ("train", "dev") for example in examples[split]}
-  assert len(task_files("ner").read(SAMPLE / "ner/test.jsonl", Faults())) == SENTENCES
+  assert len(task_class("ner")().read(SAMPLE / "ner/test.jsonl", Faults())) == SENTENCES
 
 
 def read(path):
-  return task_files("relations").read(path, Faults())
+  return task_class("relations")().read(path, Faults())
 
 
 def test_a_cut_takes_whole_sentences_with_names(tmp_path):
@@ -187,7 +187,7 @@ def test_questions_get_the_names_of_their_texts_as_masked_entities(tmp_path):
   squad = {"data": [{"title": "Meals", "paragraphs": [passage]}]}
   (tmp_path / "train.json").write_text(json.dumps(squad))
   assert write(_Names(), tmp_path / "train.json", tmp_path / "named.jsonl") == 2  # texts, each once
-  first, second = task_files("qa").read(tmp_path / "named.jsonl", Faults())
+  first, second = task_class("qa")().read(tmp_path / "named.jsonl", Faults())
   assert first.entities == second.entities == ((5, 8, "[MASK]"),)
   assert (first.question_entities, second.question_entities) == (((0, 3, "[MASK]"),), ())
   assert (first.answers, first.title) == (((9, 12),), "Meals")

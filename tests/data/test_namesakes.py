@@ -9,7 +9,7 @@ import pytest
 from data.namesakes.generate import CHOICES, QUESTIONS, main, pages
 from data.namesakes.world import COUNTRIES, NAMES, SHARED, things
 from luke_jax.tasks.files import Faults
-from luke_jax.tasks.known import task_files
+from luke_jax.tasks.known import task_class
 from luke_jax.text.entity_vocab import SPECIAL_ENTITIES
 from luke_jax.training.experiment_files import load_experiment
 
@@ -25,7 +25,7 @@ def folder(tmp_path_factory):
 
 
 def examples(folder, split):
-  return task_files("qa").read(folder / f"{split}.jsonl", Faults())
+  return task_class("qa")().read(folder / f"{split}.jsonl", Faults())
 
 
 def test_a_name_tells_nothing():

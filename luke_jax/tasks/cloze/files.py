@@ -60,15 +60,6 @@ def parse(value: Mapping[str, object], id: str, place: str) -> ClozeExample:
   return ClozeExample(id, place, text.text, query, entities, answers)
 
 
-def to_json(example: ClozeExample) -> dict[str, object]:
-  """Returns the object that `parse` reads as the example."""
-  value: dict[str, object] = {"id": example.id, "text": example.text, "query": example.query}
-  value["entities"] = list(map(list, example.entities))
-  if example.answers is not None:
-    value["answers"] = list(map(list, example.answers))
-  return value
-
-
 def _spans(value: Mapping[str, object], name: str, text: Text, place: str) -> tuple[Bounds, ...]:
   spans = [text.span(span, name) for span in listed(value, name, place)]
   for start, end in spans:

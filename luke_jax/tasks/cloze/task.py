@@ -11,7 +11,7 @@ import numpy as np
 
 from luke_jax.errors import InputError, check_whole
 from luke_jax.tasks.cloze import score
-from luke_jax.tasks.cloze.files import PLACEHOLDER, ClozeExample, parse, read, to_json
+from luke_jax.tasks.cloze.files import PLACEHOLDER, ClozeExample, parse, read
 from luke_jax.tasks.contract import RowLogits, TextTask
 from luke_jax.tasks.evaluation import Evaluation
 from luke_jax.tasks.files import Faults
@@ -199,7 +199,6 @@ class ClozeAnswering(TextTask[ClozeExample, list[Answer]]):
 
   read = staticmethod(read)
   parse = staticmethod(parse)
-  to_json = staticmethod(to_json)
 
   def found_labels(self, examples: Sequence[ClozeExample]) -> tuple[str, ...]:
     """Returns no labels."""

@@ -1,30 +1,20 @@
 """F1 of names with labels, where a name may have several and of some names nobody knows them."""
 
 import dataclasses
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 
-from luke_jax.files import Path
 from luke_jax.nn.losses import IGNORED
 from luke_jax.tasks.calibration import Answered
 from luke_jax.tasks.evaluation import Evaluation, precision_recall_f1
-from luke_jax.tasks.files import Faults
 from luke_jax.tasks.labels.files import Example
 from luke_jax.tasks.ner import score as ner_score
-from luke_jax.tasks.ner.score import Predicted
+from luke_jax.tasks.ner.score import read_predictions, score_file
 from luke_jax.tasks.predictions import Labelled, Span
 from luke_jax.text import Row
 
-
-def read_predictions(path: Path, faults: Faults) -> dict[str, Predicted]:
-  """Reads any system's predictions by the ids of documents."""
-  return ner_score.read_predictions(path, faults)
-
-
-def score_file(examples: Sequence[Example], predicted: Mapping[str, Predicted]) -> dict[str, float]:
-  """Returns the scores of predictions by id; a document without any has no predicted name."""
-  return ner_score.score_file(examples, predicted)
+__all__ = ["evaluate", "found", "of_lessons", "read_predictions", "score_file"]
 
 
 def evaluate(

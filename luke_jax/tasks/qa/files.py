@@ -101,18 +101,6 @@ def _of_any_form(value: Mapping[str, object], id: str, place: str) -> QuestionEx
   return parse(ours, id, place)
 
 
-def to_json(example: QuestionExample) -> dict[str, object]:
-  """Returns the object that `parse` reads as the example."""
-  value: dict[str, object] = {"id": example.id, "text": example.text, "question": example.question}
-  if example.title is not None:
-    value["title"] = example.title
-  for name in ("entities", "question_entities", "answers"):
-    spans = getattr(example, name)
-    if spans is not None:
-      value[name] = [list(span) for span in spans]
-  return value | ({"language": example.language} if example.language else {})
-
-
 def _answers(value: Mapping[str, object], text: Text, place: str) -> tuple[Bounds, ...] | None:
   if "answers" not in value:
     return None

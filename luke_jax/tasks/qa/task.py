@@ -23,7 +23,7 @@ from luke_jax.tasks.evaluation import Evaluation
 from luke_jax.tasks.files import Faults
 from luke_jax.tasks.predictions import Answer
 from luke_jax.tasks.qa import decoding, features, score
-from luke_jax.tasks.qa.files import COLUMNS, EntityReference, QuestionExample, parse, read, to_json
+from luke_jax.tasks.qa.files import COLUMNS, EntityReference, QuestionExample, parse, read
 from luke_jax.text import Processor, Row
 from luke_jax.text.rows import Sizes
 from luke_jax.training.task import Batch, Params
@@ -87,7 +87,6 @@ class QuestionAnswering(TextTask[QuestionExample, list[Answer]]):
     return 2 if self.authors else None
 
   parse = staticmethod(parse)
-  to_json = staticmethod(to_json)
 
   def reads(self) -> Reads:
     """Returns the manifests of what links texts."""

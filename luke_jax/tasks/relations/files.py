@@ -83,15 +83,6 @@ def parse(value: Mapping[str, object], id: str, place: str) -> RelationExample:
   return RelationExample(id, place, text.text, head, tail, label, read_links(value, text, place))
 
 
-def to_json(example: RelationExample) -> dict[str, object]:
-  """Returns the object that `parse` reads as the example."""
-  value: dict[str, object] = {"id": example.id, "text": example.text}
-  value |= {"head": list(example.head), "tail": list(example.tail)}
-  if example.links:
-    value["links"] = [list(link) for link in example.links]
-  return value if example.label is None else value | {"label": example.label}
-
-
 def label_in(value: Mapping[str, object], place: str) -> str:
   """Returns the label of an object."""
   label = string(value, "label", place)

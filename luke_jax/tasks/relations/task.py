@@ -19,7 +19,7 @@ from luke_jax.tasks.label_checks import check_label
 from luke_jax.tasks.marked import marked_rows
 from luke_jax.tasks.predictions import Mention, Relation
 from luke_jax.tasks.relations import score
-from luke_jax.tasks.relations.files import COLUMNS, RelationExample, parse, read, to_json
+from luke_jax.tasks.relations.files import COLUMNS, RelationExample, parse, read
 from luke_jax.text import Processor, Row
 from luke_jax.text import Task as ProcessorTask
 from luke_jax.text.alignment import Alignment
@@ -84,7 +84,6 @@ class RelationClassification(TextTask[RelationExample, Relation]):
 
   read = staticmethod(read)
   parse = staticmethod(parse)
-  to_json = staticmethod(to_json)
 
   def network(self, backbone: Backbone) -> Network:
     """Returns a backbone with the head of pairs, whose classifier has a bias if it is asked for."""

@@ -61,14 +61,6 @@ def parse(value: Mapping[str, object], id: str, place: str) -> TypingExample:
   return TypingExample(id, place, text.text, span, labels, read_links(value, text, place))
 
 
-def to_json(example: TypingExample) -> dict[str, object]:
-  """Returns the object that `parse` reads as the example."""
-  value: dict[str, object] = {"id": example.id, "text": example.text, "span": list(example.span)}
-  if example.links:
-    value["links"] = [list(link) for link in example.links]
-  return value if example.labels is None else value | {"labels": list(example.labels)}
-
-
 def labels_in(value: Mapping[str, object], place: str) -> tuple[str, ...]:
   """Returns the labels of an object, each once."""
   labels = listed(value, "labels", place)

@@ -16,7 +16,7 @@ from luke_jax.tasks.label_checks import check_label
 from luke_jax.tasks.marked import marked_rows
 from luke_jax.tasks.predictions import Span, Types
 from luke_jax.tasks.typing import score
-from luke_jax.tasks.typing.files import COLUMNS, TypingExample, parse, read, to_json
+from luke_jax.tasks.typing.files import COLUMNS, TypingExample, parse, read
 from luke_jax.text import Processor, Row
 from luke_jax.text import Task as ProcessorTask
 from luke_jax.text.alignment import Alignment
@@ -74,7 +74,6 @@ class EntityTyping(TextTask[TypingExample, Types]):
 
   read = staticmethod(read)
   parse = staticmethod(parse)
-  to_json = staticmethod(to_json)
 
   def found_labels(self, examples: Sequence[TypingExample]) -> tuple[str, ...]:
     """Returns the labels of a file, in alphabetical order."""

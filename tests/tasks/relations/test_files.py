@@ -9,7 +9,8 @@ from marked_tasks import written
 
 from luke_jax.errors import InputError
 from luke_jax.tasks.files import Faults
-from luke_jax.tasks.relations.files import RelationExample, parse, read, to_json
+from luke_jax.tasks.records import to_json
+from luke_jax.tasks.relations.files import RelationExample, parse, read
 from luke_jax.tasks.relations.score import score_file
 
 SENTENCE = "In May -LRB- or June -RRB- , the pilot Ana Lund will lead it"

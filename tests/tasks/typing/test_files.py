@@ -9,7 +9,8 @@ from marked_tasks import written
 
 from luke_jax.errors import InputError
 from luke_jax.tasks.files import Faults
-from luke_jax.tasks.typing.files import TypingExample, parse, read, to_json
+from luke_jax.tasks.records import to_json
+from luke_jax.tasks.typing.files import TypingExample, parse, read
 
 OPEN_ENTITY = {
   "sent": "Ana -LRB- -LSB- the -RSB- pilot -RRB- flew",
