@@ -1,9 +1,12 @@
 """Every module of the package imports, on every Python and without a warning."""
 
 import pkgutil
+import re
 import subprocess
 import sys
+import tomllib
 from importlib.util import find_spec
+from pathlib import Path
 
 from tiny import tiny_model
 
@@ -59,3 +62,14 @@ def test_the_table_has_every_model_type():
     kind: f"{s.__module__.split('.')[2]}:{s.__name__}" for s in systems() for kind in s.model_types
   }
   assert there == PLACES
+
+
+def test_the_rooms_of_the_docs_are_the_layers_that_imports_go_by():
+  root = Path(luke_jax.__file__).parents[1]
+  project = tomllib.loads((root / "pyproject.toml").read_text(encoding="utf-8"))
+  layers = project["tool"]["importlinter"]["contracts"][0]["layers"][1:]  # below __main__
+  wanted = [set(re.findall(r"luke_jax\.(\w+)", layer)) for layer in layers]
+  page = (root / "docs/architecture.md").read_text(encoding="utf-8")
+  table = page.partition("| row | rooms |")[2].partition("\n\n")[0]
+  rows = [re.findall(r"`luke_jax/(\w+)(?:\.py|/)`", line) for line in table.splitlines()[2:]]
+  assert [set(row) for row in rows if row] == wanted
