@@ -63,6 +63,8 @@ class TextTask(Settings, Generic[Example, Prediction]):
   new_words: ClassVar[Mapping[str, str]] = {}
   by_length: ClassVar[bool] = True  # training by rows of like length learns as much
   candidates_by_data: ClassVar[bool] = False  # rows have room for as many as files have
+  # Rows of a micro-batch in the runs of the authors, whose losses are means of means.
+  authors_batch: ClassVar[int | None] = None
   rate_of_many: ClassVar[float] = 1.0  # share of the usual rate that suits 10,000 rows or more
   english_start: ClassVar[str] = ""  # model of the box that it starts from where that is "english"
   fixed_entities: ClassVar[bool] = False  # batches have room for as many as a row may have
@@ -249,7 +251,7 @@ class TextTask(Settings, Generic[Example, Prediction]):
   @property
   def micro_batch(self) -> int | None:
     """Returns the number of rows over which losses are averaged first; None: over all at once."""
-    return None
+    return self.authors_batch if getattr(self, "authors", False) else None
 
   @property
   def extra_inputs(self) -> tuple[ExtraInputs, ...]:

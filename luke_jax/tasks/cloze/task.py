@@ -171,6 +171,7 @@ class ClozeAnswering(TextTask[ClozeExample, list[Answer]]):
     "entities": [[0, 3], [13, 18]],
   }
   metric: ClassVar[str] = "exact_match"
+  authors_batch: ClassVar[int | None] = 1
   heads: ClassVar[tuple[str, ...]] = ("cloze",)
   # In the order of the authors' models.
   new_words: ClassVar[Mapping[str, str]] = {
@@ -191,11 +192,6 @@ class ClozeAnswering(TextTask[ClozeExample, list[Answer]]):
   def sizes(self) -> Sizes:
     """Returns a row's room for words, for entities and for the pieces of a mention."""
     return Sizes(self.words, self.entities, self.mention)
-
-  @property
-  def micro_batch(self) -> int | None:
-    """Returns the rows of a micro-batch in the authors' runs, whose losses are means of means."""
-    return 1 if self.authors else None
 
   read = staticmethod(read)
   parse = staticmethod(parse)

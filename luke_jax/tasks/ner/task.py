@@ -58,6 +58,7 @@ class NamedEntities(TextTask[NamesExample, list[Span]]):
   candidates_by_data: ClassVar[bool] = True
   english_start: ClassVar[str] = "labels"
   metric: ClassVar[str] = "f1"
+  authors_batch: ClassVar[int | None] = 2
   heads: ClassVar[tuple[str, ...]] = ("span",)
   by_length: ClassVar[bool] = False  # candidates of short sentences would count for more
   text_task: ClassVar[ProcessorTask | None] = "entity_span_classification"
@@ -87,11 +88,6 @@ class NamedEntities(TextTask[NamesExample, list[Span]]):
   def sizes(self) -> Sizes:
     """Returns a row's room for words, for entities and for the pieces of a mention."""
     return Sizes(self.words, self.entities, self.mention)
-
-  @property
-  def micro_batch(self) -> int | None:
-    """Returns the rows of a micro-batch in the authors' runs, whose losses are means of means."""
-    return 2 if self.authors else None
 
   def scores_all_spans(self, backbone: Backbone) -> bool:
     """Returns whether candidates are not read as entities."""

@@ -58,6 +58,7 @@ class QuestionAnswering(TextTask[QuestionExample, list[Answer]]):
   spreadsheet: ClassVar[Sequence[str]] = COLUMNS
   fields: ClassVar[Mapping[str, object]] = {"question": "Where does Ana live?"}
   metric: ClassVar[str] = "f1"
+  authors_batch: ClassVar[int | None] = 2
   heads: ClassVar[tuple[str, ...]] = ("answer",)
   entity_table: ClassVar[Literal["special", "whole"]] = "whole"
 
@@ -80,11 +81,6 @@ class QuestionAnswering(TextTask[QuestionExample, list[Answer]]):
   def sizes(self) -> Sizes:
     """Returns a row's room for words, for entities and for the pieces of a mention."""
     return Sizes(self.words, self.entities, self.mention)
-
-  @property
-  def micro_batch(self) -> int | None:
-    """Returns the rows of a micro-batch in the authors' runs, whose losses are means of means."""
-    return 2 if self.authors else None
 
   parse = staticmethod(parse)
 

@@ -46,6 +46,7 @@ class RelationClassification(TextTask[RelationExample, Relation]):
   spreadsheet: ClassVar[Sequence[str]] = COLUMNS
   fields: ClassVar[Mapping[str, object]] = {"head": [0, 3], "tail": [13, 18]}
   metric: ClassVar[str] = "f1"
+  authors_batch: ClassVar[int | None] = 4
   heads: ClassVar[tuple[str, ...]] = ("pair",)
   text_task: ClassVar[ProcessorTask | None] = "entity_pair_classification"
   new_words: ClassVar[Mapping[str, str]] = {"<ent>": "@", "<ent2>": "#"}
@@ -76,11 +77,6 @@ class RelationClassification(TextTask[RelationExample, Relation]):
   def sizes(self) -> Sizes:
     """Returns a row's room for words, for entities and for the pieces of a mention."""
     return Sizes(self.words, 2, self.mention)
-
-  @property
-  def micro_batch(self) -> int | None:
-    """Returns the rows of a micro-batch in the authors' runs, whose losses are means of means."""
-    return 4 if self.authors else None
 
   read = staticmethod(read)
   parse = staticmethod(parse)

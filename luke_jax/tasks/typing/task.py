@@ -44,6 +44,7 @@ class EntityTyping(TextTask[TypingExample, Types]):
   spreadsheet: ClassVar[Sequence[str]] = COLUMNS
   fields: ClassVar[Mapping[str, object]] = {"span": [0, 3]}
   metric: ClassVar[str] = "f1"
+  authors_batch: ClassVar[int | None] = 2
   heads: ClassVar[tuple[str, ...]] = ("entity",)
   text_task: ClassVar[ProcessorTask | None] = "entity_classification"
   new_words: ClassVar[Mapping[str, str]] = {"<ent>": "@", "<ent2>": "#"}
@@ -66,11 +67,6 @@ class EntityTyping(TextTask[TypingExample, Types]):
   def sizes(self) -> Sizes:
     """Returns a row's room for words, for entities and for the pieces of a mention."""
     return Sizes(self.words, 1, self.mention)
-
-  @property
-  def micro_batch(self) -> int | None:
-    """Returns the rows of a micro-batch in the authors' runs, whose losses are means of means."""
-    return 2 if self.authors else None
 
   read = staticmethod(read)
   parse = staticmethod(parse)
