@@ -7,6 +7,7 @@ import pytest
 
 from luke_jax.errors import InputError
 from luke_jax.tasks.files import Faults
+from luke_jax.tasks.records import to_json
 from luke_jax.tasks.relations import files as relations
 from luke_jax.tasks.relations.score import score
 from luke_jax.tasks.typing import files as typing
@@ -34,7 +35,7 @@ def test_few_rel(tmp_path):
   )
   assert (example.head, example.tail) == ((0, 10), (17, 26))
   assert example.links == (AlignedEntity("Q191037", 0, 10), AlignedEntity("Q3286043", 17, 26))
-  assert relations.parse(relations.to_json(example), example.id, example.place) == example
+  assert relations.parse(to_json(example), example.id, example.place) == example
 
 
 @pytest.mark.parametrize(("text", "start"), [("Jim was a cook", 0), ('"Jim was a cook', 1)])
@@ -59,7 +60,7 @@ def test_open_entity_of_the_authors_of_ernie(tmp_path):
   assert example.text[slice(*example.span)] == "Ada"
   (link,) = example.links
   assert (example.text[link.start : link.end], link.score) == ("Rome", 0.41)
-  assert typing.parse(typing.to_json(example), example.id, example.place) == example
+  assert typing.parse(to_json(example), example.id, example.place) == example
 
 
 GOLD = """\
