@@ -18,6 +18,7 @@ check: .venv/installed
 	$(BIN)/ruff format --check
 	$(BIN)/pyrefly check
 	$(BIN)/lint-imports
+	$(BIN)/python .ci/shape.py --limits
 	$(BIN)/deptry .
 
 # Against PyTorch and the newest transformers; whole sizes and real weights by XLA's own settings, as
