@@ -58,7 +58,9 @@ def _lacking(
     return None
   if entities == "none" or not (Path(path) / CONFIG).is_file():
     return None
-  return None if type(read_backbone(Path(path)).config) is system else SPECIAL_ENTITIES
+  there = read_backbone(Path(path))
+  # A class of one's own that derives from the system of the files has theirs.
+  return None if there.entities or type(there.config) is system else SPECIAL_ENTITIES
 
 
 def _with_words(model: ModelParts, words: Mapping[str, str]) -> ModelParts:

@@ -301,10 +301,11 @@ def test_installed_tasks_and_systems_are_found_by_name(tmp_path, monkeypatch):
     task_class("shoutd")
 
 
-def test_a_system_of_ones_own_is_given_to_fine_tune(tmp_path):
+@pytest.mark.parametrize("saved", [save_roberta, save_start])
+def test_a_system_of_ones_own_is_given_to_fine_tune(saved, tmp_path):
   texts(tmp_path / "train.jsonl", 0)
-  start = save_roberta(tmp_path / "start")
-  own = type("OwnRoberta", (type(luke_jax.load(start).config),), {})
+  start = saved(tmp_path / "start")
+  own = type("Own", (type(luke_jax.load(start).config),), {})
   data = str(tmp_path / "train.jsonl")
   made = luke_jax.fine_tune("classification", start, train=data, system=own, **{"run.steps": 1})
   assert type(made.model.config) is own
