@@ -152,7 +152,7 @@ def main(arguments):
   folders = [name for name in arguments if name not in ("-v", "--limits")]
   modules = read(Path(*folders or ["luke_jax"]).resolve())
   if "--limits" in arguments:
-    sys.exit("\n".join(beyond(modules)))
+    sys.exit("\n".join(beyond(modules)) or None)
   for name, figure, counted in measures(modules):
     print(f"{name:60} {figure}")
     if "-v" in arguments:

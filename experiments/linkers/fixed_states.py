@@ -148,7 +148,7 @@ def read_split(model: ModelParts, task: VariedLinking, file: Path) -> Split:
   )
   pad = processor.entity_vocab.pad_id
   found = outputs(reading, task, rows, pad, shapes_of(backbone))["logits"]
-  shape = len(rows), task.names
+  shape = len(rows), task.sizes.entities
   names = Names(
     np.zeros((*shape, found[0].shape[-1]), np.float16),
     np.full((*shape, task.candidates), NONE, np.int32),

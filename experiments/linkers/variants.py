@@ -80,7 +80,7 @@ class WithIds(CandidateVectors):
 
   def shapes(self, backbone: Backbone, words: int) -> dict[str, jax.ShapeDtypeStruct]:
     """Returns the shapes with those of the ids."""
-    ids = jax.ShapeDtypeStruct((self.names, self.candidates), jnp.int32)
+    ids = jax.ShapeDtypeStruct((self.sizes.entities, self.candidates), jnp.int32)
     return {**super().shapes(backbone, words), IDS: ids}
 
   def batch(self, backbone: Backbone, arrays: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
@@ -100,7 +100,7 @@ class VariedLinking(EntityLinking):
   @property
   def extra_inputs(self) -> tuple[WithIds, ...]:
     """Returns vectors and ids."""
-    return (WithIds(self.knowledge, self.names, self.candidates),)
+    return (WithIds(self.knowledge, self.sizes.entities, self.candidates),)
 
   def network(self, backbone: Backbone) -> Network:
     """Returns a backbone with the varied head."""

@@ -96,6 +96,6 @@ def test_the_development_set_of_squad_is_whole(real_data, tmp_path, monkeypatch)
   only_dev = dataclasses.replace(cls.SOURCE, files={"dev": cls.SOURCE.files["dev"]})
   monkeypatch.setattr(cls, "SOURCE", only_dev)
   build("squad", tmp_path, files)  # as many questions as published, or it would warn
-  found = task_class("qa")().read_examples(f"{tmp_path}/squad/{NEWEST}:dev", Faults())
+  found = read_examples(task_class("qa")(), f"{tmp_path}/squad/{NEWEST}:dev", Faults())
   read = task_class("qa")().read(files / "dev-v1.1.json", Faults())
   assert [x.answers for x in found] == [x.answers for x in read]

@@ -17,7 +17,7 @@ from luke_jax.tasks.files import Faults
 from luke_jax.tasks.relations.files import read
 from luke_jax.tasks.relations.score import score
 from luke_jax.tasks.relations.task import RelationClassification
-from luke_jax.tasks.running import processor_for
+from luke_jax.tasks.running import checked, processor_for
 from luke_jax.training.optimizer import Optimizer
 
 pytestmark = pytest.mark.real_data
@@ -59,7 +59,7 @@ def test_the_files_are_read_whole(task, real_data):
 def test_a_label_that_training_never_saw_is_told(task):
   seen = dataclasses.replace(task, labels=task.found_labels(task.read(Path(task.train), Faults())))
   with pytest.raises(InputError, match=r"line \d+: label 'Entity-Destination\(e2,e1\)': not among"):
-    seen.check(task.read(Path(task.dev), Faults()), Faults())
+    checked(seen, task.read(Path(task.dev), Faults()), Faults())
 
 
 def test_the_names_in_the_files_stand_between_the_markers(task):
