@@ -120,10 +120,9 @@ print(pages[0], len(characters), "characters")
 # 没有空格的文本用 `--segment jieba`；维基的链接就是实体。
 
 # %%
-from luke_jax.cli import main  # the command luke-jax, in this process
-
 units = ["--tokenizer", str(FOLDER), "--words", "48", "--output", str(FOLDER / "units.gz")]
-assert main(["data", "units", str(FOLDER / "text.txt"), *units]) == 0
+make = [sys.executable, "-m", "data.ernie_baidu.units", str(FOLDER / "text.txt"), *units]
+print(subprocess.run(make, check=True, capture_output=True, text=True).stdout)
 
 # %% [markdown]
 # **Pretraining** with masks of phrases: a name is masked as a whole or not at all.
