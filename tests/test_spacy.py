@@ -120,9 +120,9 @@ def test_pipelines_and_documents_are_written_and_read(nlp, tmp_path):
 
 def test_a_model_of_another_task_is_refused(models):
   nlp = spacy.blank("en")
-  with pytest.raises(InputError, match=r"model: .*Pair: of relations; expected a model of one of ner"):
+  with pytest.raises(InputError, match=r"model: .*Pair: of relations; .* one of ner"):
     nlp.add_pipe("luke_jax", config={"model": str(models / "Pair")})
-  with pytest.raises(InputError, match=r"labels: \['ship'\]; expected none for"):
+  with pytest.raises(InputError, match=r"labels: .* has its own; expected none"):
     nlp.add_pipe("luke_jax", config={"model": str(models / "Span"), "labels": ["ship"]})
 
 

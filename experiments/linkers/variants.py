@@ -80,7 +80,7 @@ class WithIds(CandidateVectors):
 
   def shapes(self, backbone: Backbone, words: int) -> dict[str, jax.ShapeDtypeStruct]:
     """Returns the shapes with those of the ids."""
-    ids = jax.ShapeDtypeStruct((self.sizes.entities, self.candidates), jnp.int32)
+    ids = jax.ShapeDtypeStruct((self.names, self.candidates), jnp.int32)
     return {**super().shapes(backbone, words), IDS: ids}
 
   def batch(self, backbone: Backbone, arrays: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
