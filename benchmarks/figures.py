@@ -1,4 +1,4 @@
-"""What a benchmark prints and writes: tables, a line on the machine, and a summary in JSON."""
+"""Results of a benchmark, printed and written: tables, a line on the machine, JSON."""
 
 import dataclasses
 import json

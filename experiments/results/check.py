@@ -1,4 +1,4 @@
-"""Whether a row can reach the paper's number: `python -m experiments.results.check EXPERIMENT`.
+"""Checks whether a row can reach the paper's number: `python -m experiments.results.check ROW`.
 
 The facts are those of the paper's appendix A and of the authors' code.
 """

@@ -98,7 +98,7 @@ def train(
 
   Args:
     experiment: Experiment file, FILE.py, or a row of one, FILE.py:ROW, or a task: one of these, or
-      a file with a class of your own.
+      a file with a class of your own, of which --train takes the task and no settings.
     output: Folder for checkpoints, metrics and the config; on every host the same, also gs://….
     train: Files of examples to train a task on; - for what is piped in, which OUTPUT keeps.
     dev: File of examples that a task is scored on; without it a tenth of the others, unless few.
@@ -211,9 +211,10 @@ def _task(
     raise InputError("--model: missing; expected it, to fine-tune a model for a task")
   if sys.stderr.isatty():
     print(f"reading {files[0]}", file=sys.stderr, flush=True)
-  kind = str(experiment)
-  chosen = kind if is_name(kind) else own_classes(experiment, TextTask)[0]
-  return chosen_experiment(chosen, files, model, set)
+  if is_name(str(experiment)):
+    return chosen_experiment(str(experiment), files, model, set)
+  task, system = own_classes(experiment, TextTask)
+  return chosen_experiment(task, files, model, set, system=system)
 
 
 def _examples(files: Sequence[Path], output: Path) -> str:

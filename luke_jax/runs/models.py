@@ -33,7 +33,7 @@ from luke_jax.tasks.calibration import (
 from luke_jax.tasks.contract import TextTask
 from luke_jax.tasks.files import Faults
 from luke_jax.tasks.label_checks import checked_to_score, counted_as_missed
-from luke_jax.tasks.running import read_examples, rows_of
+from luke_jax.tasks.running import examples_of, read_examples
 from luke_jax.training.directory import CONFIG, DEV, FOLDS, read_json
 from luke_jax.training.experiment import Experiment
 from luke_jax.training.export import is_run, read_experiment, read_run
@@ -109,7 +109,7 @@ def reads_again(experiment: Experiment) -> float:
   task = experiment.task
   if not isinstance(task, TextTask) or task.calibrated or not experiment.engine.scored:
     return 0.0
-  return min(1.0, MOST_EXAMPLES / len(rows_of(task, experiment.backbone, "dev").examples))
+  return min(1.0, MOST_EXAMPLES / len(examples_of(task, "dev")))
 
 
 def calibrate(model: ModelParts, experiment: Experiment, run: Path) -> bool:
@@ -117,11 +117,9 @@ def calibrate(model: ModelParts, experiment: Experiment, run: Path) -> bool:
   task = experiment.task
   if not isinstance(task, TextTask) or task.calibrated:
     return False
-  splits = ("dev", "train") if experiment.engine.scored else ("train",)
-  examples = {split: rows_of(task, model.backbone, split).examples for split in splits}
-  dev = examples.get("dev", ())[:MOST_EXAMPLES]
+  dev = examples_of(task, "dev")[:MOST_EXAMPLES] if experiment.engine.scored else ()
   read = reader_for(model, Faults(skip=task.skip_bad))
-  settings = task_of(model).tuned(read, dev, examples["train"])
+  settings = task_of(model).tuned(read, dev, examples_of(task, "train"))
   if settings:
     write_json(run / FILE, dict(settings))
   return bool(settings)

@@ -1,4 +1,4 @@
-"""What suits people's data: rules from facts to settings, each with its reason."""
+"""Rules from facts to the settings that suit people's data, each with its reason."""
 
 import dataclasses
 import math
@@ -35,7 +35,7 @@ ADAPTER_RATE = 1e-3  # their matrices begin at zero, and at the rates of kernels
 
 
 class Facts(NamedTuple):
-  """What settings go by."""
+  """Facts that settings go by."""
 
   experiment: Experiment  # as the system's authors, the user and the rules before have it
   given: Collection[str] = ()  # names of the fields that the user set, which no rule changes

@@ -63,8 +63,6 @@ class TextTask(Settings, Generic[Example, Prediction]):
   new_words: ClassVar[Mapping[str, str]] = {}
   by_length: ClassVar[bool] = True  # training by rows of like length learns as much
   candidates_by_data: ClassVar[bool] = False  # rows have room for as many as files have
-  # Rows of a micro-batch in the runs of the authors, whose losses are means of means.
-  authors_batch: ClassVar[int | None] = None
   rate_of_many: ClassVar[float] = 1.0  # share of the usual rate that suits 10,000 rows or more
   english_start: ClassVar[str] = ""  # model of the box that it starts from where that is "english"
   fixed_entities: ClassVar[bool] = False  # batches have room for as many as a row may have
@@ -124,10 +122,6 @@ class TextTask(Settings, Generic[Example, Prediction]):
   def check_example(self, example: Example) -> None:
     """Raises InputError for an example without answers, or with one that the model lacks."""
 
-  def spread_by(self, example: Example) -> tuple[object, Collection[str]]:
-    """Returns what must not stand on both sides of a held-out part, if anything, and its labels."""
-    return None, ()
-
   @abc.abstractmethod
   def features(
     self, processor: Processor, examples: Sequence[Example], faults: Faults | None = None
@@ -153,6 +147,10 @@ class TextTask(Settings, Generic[Example, Prediction]):
     """Returns an example's line in a file of predictions."""
 
   # What it may change: for the examples of files.
+
+  def spread_by(self, example: Example) -> tuple[object, Collection[str]]:
+    """Returns what must not stand on both sides of a held-out part, if anything, and its labels."""
+    return None, ()
 
   def to_json(self, example: Example) -> dict[str, Any]:
     """Returns an example as an object of JSON lines has it."""
@@ -190,12 +188,79 @@ class TextTask(Settings, Generic[Example, Prediction]):
 
   # For training.
 
+  @property
+  def label_dtype(self) -> type[np.number]:
+    """Returns the type of labels; numbers that a task learns are float32."""
+    return np.int32
+
+  @property
+  def micro_batch(self) -> int | None:
+    """Returns the number of rows over which losses are averaged first; None: over all at once."""
+    return None
+
+  @property
+  def extra_inputs(self) -> tuple[ExtraInputs, ...]:
+    """Returns the inputs that rows have beside words and entities."""
+    return ()
+
+  @property
+  def config_entries(self) -> Mapping[str, object]:
+    """Returns entries of config.json by which transformers knows some of the settings."""
+    return {}
+
+  @staticmethod
+  def settings_from(entries: Mapping[str, object], labels: Sequence[str]) -> dict[str, object]:
+    """Returns the settings of a model of transformers, from its config.json and its labels."""
+    return {}
+
+  def network(self, backbone: Backbone) -> Network:
+    """Returns a backbone with the task's head."""
+    return Network(backbone, make_head(self.head, backbone, labels=len(self.labels) or 2))
+
+  def weights(self, batch: Batch) -> jax.Array:
+    """Returns the weights of a batch's labels, see `target_weights`."""
+    return target_weights(batch["labels"] != IGNORED, self.micro_batch)
+
+  def loss(
+    self,
+    backbone: Backbone,
+    params: Params,
+    batch: Batch,
+    weights: jax.Array,
+    key: jax.Array | None,
+  ) -> tuple[jax.Array, dict[str, jax.Array]]:
+    """Returns the weighted loss of a batch's labels."""
+    outputs = outputs_of(self, backbone, params, batch, key)
+    loss = self.network(backbone).loss(outputs, batch["labels"], weights=weights)
+    return loss, {"tokens": batch["attention_mask"].sum()}
+
   def scores_all_spans(self, backbone: Backbone) -> bool:
     """Returns whether rows have all spans of their words as candidates, few of which have a label.
 
     Then each candidate has to weigh the same in every batch.
     """
     return False
+
+  def row_sizes(self, backbone: Backbone, words: int) -> Sizes:
+    """Returns the room of a row of so many words, for a backbone."""
+    return self.sizes._replace(words=words)
+
+  def reads(self) -> Reads:
+    """Returns the files that rows depend on beside those of the examples."""
+    return sum((inputs.reads() for inputs in self.extra_inputs), Reads())
+
+  def for_training(self) -> Self:
+    """Returns the task as it reads the examples to train on."""
+    return self
+
+  def check_training(self, examples: Sequence[Example], rows: Sequence[Row]) -> None:
+    """Raises InputError for examples and rows of which nothing can be learnt."""
+
+  def evaluate_rows(
+    self, examples: Sequence[Example], rows: Sequence[Row], outputs: RowLogits
+  ) -> Evaluation:
+    """Returns the scores of the outputs of rows of dev while training."""
+    return self.evaluate(examples, self.decode(examples, rows, outputs))
 
   # For answers.
 
@@ -243,75 +308,8 @@ class TextTask(Settings, Generic[Example, Prediction]):
     """Returns the task with all answers of this score or more, where it leaves answers out."""
     return self
 
-  @property
-  def label_dtype(self) -> type[np.number]:
-    """Returns the type of labels; numbers that a task learns are float32."""
-    return np.int32
-
-  @property
-  def micro_batch(self) -> int | None:
-    """Returns the number of rows over which losses are averaged first; None: over all at once."""
-    return self.authors_batch if getattr(self, "authors", False) else None
-
-  @property
-  def extra_inputs(self) -> tuple[ExtraInputs, ...]:
-    """Returns the inputs that rows have beside words and entities."""
-    return ()
-
-  @property
-  def config_entries(self) -> Mapping[str, object]:
-    """Returns entries of config.json by which transformers knows some of the settings."""
-    return {}
-
-  @staticmethod
-  def settings_from(entries: Mapping[str, object], labels: Sequence[str]) -> dict[str, object]:
-    """Returns the settings of a model of transformers, from its config.json and its labels."""
-    return {}
-
-  def network(self, backbone: Backbone) -> Network:
-    """Returns a backbone with the task's head."""
-    return Network(backbone, make_head(self.head, backbone, labels=len(self.labels) or 2))
-
-  def weights(self, batch: Batch) -> jax.Array:
-    """Returns the weights of a batch's labels, see `target_weights`."""
-    return target_weights(batch["labels"] != IGNORED, self.micro_batch)
-
-  def loss(
-    self,
-    backbone: Backbone,
-    params: Params,
-    batch: Batch,
-    weights: jax.Array,
-    key: jax.Array | None,
-  ) -> tuple[jax.Array, dict[str, jax.Array]]:
-    """Returns the weighted loss of a batch's labels."""
-    outputs = outputs_of(self, backbone, params, batch, key)
-    loss = self.network(backbone).loss(outputs, batch["labels"], weights=weights)
-    return loss, {"tokens": batch["attention_mask"].sum()}
-
-  def row_sizes(self, backbone: Backbone, words: int) -> Sizes:
-    """Returns the room of a row of so many words, for a backbone."""
-    return self.sizes._replace(words=words)
-
-  def reads(self) -> Reads:
-    """Returns the files that rows depend on beside those of the examples."""
-    return sum((inputs.reads() for inputs in self.extra_inputs), Reads())
-
-  def for_training(self) -> Self:
-    """Returns the task as it reads the examples to train on."""
-    return self
-
-  def check_training(self, examples: Sequence[Example], rows: Sequence[Row]) -> None:
-    """Raises InputError for examples and rows of which nothing can be learnt."""
-
   def check_head(self, model: Network) -> None:
     """Raises InputError for settings that a trained head was not made for."""
-
-  def evaluate_rows(
-    self, examples: Sequence[Example], rows: Sequence[Row], outputs: RowLogits
-  ) -> Evaluation:
-    """Returns the scores of the outputs of rows of dev while training."""
-    return self.evaluate(examples, self.decode(examples, rows, outputs))
 
   def label_of_name(self, name: str) -> str:
     """Returns the label of an output that stands for a label as examples name it."""

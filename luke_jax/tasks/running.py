@@ -1,4 +1,4 @@
-"""How the engine runs a task on texts: files to rows, rows to batches, outputs to scores."""
+"""A task on texts as the engine runs it: files to rows, rows to batches, outputs to scores."""
 
 import contextlib
 import dataclasses
@@ -268,13 +268,23 @@ def rows_of(task: TextTask[Example, Any], backbone: Backbone, split: str) -> Tas
   """Returns the rows of a task's split."""
   if split == SAMPLE:
     return sample_of(rows_of(task, backbone, "dev"), task.sampled)
-  held_out = task.held_out > 0 and not task.dev and split in ("train", "dev")
-  path = Running(task).splits.get("train" if held_out else split)
-  if path is None:
-    raise InputError(f"task.{split}: empty; expected a file of examples")
-  faults = Faults(skip=task.skip_bad)
+  faults, path = Faults(skip=task.skip_bad), _source(task, split)
+  examples = examples_of(task, split, faults)
+  reading = task.for_training() if split == "train" else task
+  reads, counting = counted(processor_for(reading, backbone))
+  rows = TaskRows(examples, reading.features(reads, examples, faults))
+  counting.warn(path)
+  faults.warn(path)
+  return rows
+
+
+def examples_of(
+  task: TextTask[Example, Any], split: str, faults: Faults | None = None
+) -> list[Example]:
+  """Returns the examples of a task's split that can be trained and scored on."""
+  faults, path = faults or Faults(skip=task.skip_bad), _source(task, split)
   examples = checked(task, read_examples(task, path, faults), faults)
-  if held_out:
+  if _held_out(task, split):
     share = Share(task.held_out, task.fold)
     dev = numbers_of_dev(list(map(task.spread_by, examples)), share)
     if split == "dev" and not dev:
@@ -283,14 +293,20 @@ def rows_of(task: TextTask[Example, Any], backbone: Backbone, split: str) -> Tas
         " file of dev, --dev, or more examples"
       )
     examples = [x for number, x in enumerate(examples) if (number in dev) == (split == "dev")]
-  if split == "train":
-    task = task.for_training()
-    if task.used < 1:
-      examples = used_share(examples, task.used)
+  if split == "train" and task.used < 1:
+    examples = used_share(examples, task.used)
   if not examples:
     raise InputError(f"{path}: no examples with answers; expected one at least")
-  reads, counting = counted(processor_for(task, backbone))
-  rows = TaskRows(examples, task.features(reads, examples, faults))
-  counting.warn(path)
-  faults.warn(path)
-  return rows
+  return examples
+
+
+def _held_out(task: TextTask, split: str) -> bool:
+  return task.held_out > 0 and not task.dev and split in ("train", "dev")
+
+
+def _source(task: TextTask, split: str) -> str:
+  """Returns the file of a split, which may be a part of the training file."""
+  path = Running(task).splits.get("train" if _held_out(task, split) else split)
+  if path is None:
+    raise InputError(f"task.{split}: empty; expected a file of examples")
+  return path

@@ -309,3 +309,31 @@ def test_a_system_of_ones_own_is_given_to_fine_tune(saved, tmp_path):
   data = str(tmp_path / "train.jsonl")
   made = luke_jax.fine_tune("classification", start, train=data, system=own, **{"run.steps": 1})
   assert type(made.model.config) is own
+
+
+def test_a_file_with_an_experiment_gives_its_task_and_its_system(tmp_path, capsys):
+  texts(tmp_path / "train.jsonl", 0)
+  own, run = tmp_path / "own.py", tmp_path / "run"
+  own.write_text(
+    OWN
+    + """
+import dataclasses
+from luke_jax.models.table import SIZES
+from luke_jax.runs.recipes import plain_experiment
+from luke_jax.systems.bert import RobertaConfig
+
+class OwnRoberta(RobertaConfig):
+  name = "own_roberta"
+
+def config():
+  sizes = {**vars(SIZES["roberta-base"]), "hidden_size": 16, "num_attention_heads": 2}
+  return dataclasses.replace(plain_experiment(Shouted), model=OwnRoberta(**sizes))
+"""
+  )
+  start = save_roberta(tmp_path / "start")
+  command = ["train", str(own), "--train", str(tmp_path / "train.jsonl"), "--model", str(start)]
+  assert main([*command, "--output", str(run), "--set", "run.steps=1"]) == 0
+  saved = json.loads((run / "config.json").read_text())
+  assert saved["model"]["family"] == "own_roberta" and saved["task"]["class"].endswith(":Shouted")
+  assert main(["predict", str(own), str(run), "Der Hund 7"]) == 0
+  assert last_line(capsys)["label"] in ("de", "en")

@@ -12,6 +12,7 @@ from sample_models import sample_file, save_roberta, save_start
 import luke_jax
 from luke_jax.inference.settings import KEY
 from luke_jax.runs.outline import outline
+from luke_jax.tasks.contract import SENTENCE
 from luke_jax.tasks.known import CLASSES, task_class
 from luke_jax.tasks.linking.knowledge import About, Meanings, lines_of, write_knowledge
 from luke_jax.training.experiment import to_dict
@@ -76,6 +77,7 @@ def test_it_is_as_the_task_itself(name, starts, tmp_path):
   ours, theirs = (x.model for x in made)
   assert made[0].scores == made[1].scores and made[0].scores
   assert jax.tree.all(jax.tree.map(np.array_equal, ours.params, theirs.params))
+  assert _answers(ours, own) == _answers(theirs, own)
   saved, of_own = (dict(x.rest[KEY]) for x in (ours, theirs))
   assert of_own.pop("class").endswith("Own")
   assert _apart(saved, tmp_path / "0") == _apart(of_own, tmp_path / "1")
@@ -84,6 +86,14 @@ def test_it_is_as_the_task_itself(name, starts, tmp_path):
   second = dataclasses.replace(first, task=_as(own, first.task))
   assert to_dict(read_experiment(tmp_path / "1/run", second))["model"] == to_dict(first)["model"]
   assert outline(first) == outline(second)
+
+
+def _answers(model, kind):
+  """What a model says of a sentence, as lines of a file of predictions have it."""
+  asked = {"labels": ["PER", "LOC"], "threshold": 0.0} if kind.reads_labels else {}
+  found = model.predict([f"{SENTENCE}."], **{k: [x] for k, x in kind.fields.items()}, **asked)
+  assert len(found) == 1
+  return repr(found)
 
 
 def _as(kind, task):

@@ -171,7 +171,6 @@ class ClozeAnswering(TextTask[ClozeExample, list[Answer]]):
     "entities": [[0, 3], [13, 18]],
   }
   metric: ClassVar[str] = "exact_match"
-  authors_batch: ClassVar[int | None] = 1
   heads: ClassVar[tuple[str, ...]] = ("cloze",)
   # In the order of the authors' models.
   new_words: ClassVar[Mapping[str, str]] = {
@@ -187,6 +186,11 @@ class ClozeAnswering(TextTask[ClozeExample, list[Answer]]):
     check_whole(1, stride=self.stride)
     if self.entities < 2:
       raise InputError(f"entities: {self.entities}; expected 2 at least, the gap and a candidate")
+
+  @property
+  def micro_batch(self) -> int | None:
+    """Returns the rows of a micro-batch in the authors' runs, whose losses are means of means."""
+    return 1 if self.authors else None
 
   @property
   def sizes(self) -> Sizes:

@@ -58,7 +58,6 @@ class NamedEntities(TextTask[NamesExample, list[Span]]):
   candidates_by_data: ClassVar[bool] = True
   english_start: ClassVar[str] = "labels"
   metric: ClassVar[str] = "f1"
-  authors_batch: ClassVar[int | None] = 2
   heads: ClassVar[tuple[str, ...]] = ("span",)
   by_length: ClassVar[bool] = False  # candidates of short sentences would count for more
   text_task: ClassVar[ProcessorTask | None] = "entity_span_classification"
@@ -83,6 +82,11 @@ class NamedEntities(TextTask[NamesExample, list[Span]]):
     if cls is not NamedEntities:
       return spans
     return spans | tags if backbone.entities else tags | spans
+
+  @property
+  def micro_batch(self) -> int | None:
+    """Returns the rows of a micro-batch in the authors' runs, whose losses are means of means."""
+    return 2 if self.authors else None
 
   @property
   def sizes(self) -> Sizes:

@@ -58,7 +58,6 @@ class QuestionAnswering(TextTask[QuestionExample, list[Answer]]):
   spreadsheet: ClassVar[Sequence[str]] = COLUMNS
   fields: ClassVar[Mapping[str, object]] = {"question": "Where does Ana live?"}
   metric: ClassVar[str] = "f1"
-  authors_batch: ClassVar[int | None] = 2
   heads: ClassVar[tuple[str, ...]] = ("answer",)
   entity_table: ClassVar[Literal["special", "whole"]] = "whole"
 
@@ -78,6 +77,11 @@ class QuestionAnswering(TextTask[QuestionExample, list[Answer]]):
     return dataclasses.replace(self, question_words=0)
 
   @property
+  def micro_batch(self) -> int | None:
+    """Returns the rows of a micro-batch in the authors' runs, whose losses are means of means."""
+    return 2 if self.authors else None
+
+  @property
   def sizes(self) -> Sizes:
     """Returns a row's room for words, for entities and for the pieces of a mention."""
     return Sizes(self.words, self.entities, self.mention)
@@ -91,7 +95,7 @@ class QuestionAnswering(TextTask[QuestionExample, list[Answer]]):
 
   def weights(self, batch: Batch) -> jax.Array:
     """Returns the weights of starts and ends, which have a mean each."""
-    labelled, rows = batch["labels"] != IGNORED, self.micro_batch if self.authors else None
+    labelled, rows = batch["labels"] != IGNORED, self.micro_batch
     return jnp.stack([target_weights(labelled[:, i], rows) for i in range(2)], axis=-1)
 
   def loss(

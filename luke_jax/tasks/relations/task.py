@@ -46,7 +46,6 @@ class RelationClassification(TextTask[RelationExample, Relation]):
   spreadsheet: ClassVar[Sequence[str]] = COLUMNS
   fields: ClassVar[Mapping[str, object]] = {"head": [0, 3], "tail": [13, 18]}
   metric: ClassVar[str] = "f1"
-  authors_batch: ClassVar[int | None] = 4
   heads: ClassVar[tuple[str, ...]] = ("pair",)
   text_task: ClassVar[ProcessorTask | None] = "entity_pair_classification"
   new_words: ClassVar[Mapping[str, str]] = {"<ent>": "@", "<ent2>": "#"}
@@ -72,6 +71,11 @@ class RelationClassification(TextTask[RelationExample, Relation]):
   def none_label(self) -> str | None:
     """Returns the label of no relation, or what an example without an answer has."""
     return self.no_relation or score.UNANSWERED
+
+  @property
+  def micro_batch(self) -> int | None:
+    """Returns the rows of a micro-batch in the authors' runs, whose losses are means of means."""
+    return 4 if self.authors else None
 
   @property
   def sizes(self) -> Sizes:
