@@ -1,9 +1,10 @@
-"""Writes the hard questions as a file that the task qa reads.
+"""Writes the hard questions as files that the task qa reads.
 
     python -m data.hard_questions.make ORIGINALS [FOLDER]
 
-Writes qa/hard_test.json of FOLDER, datasets/english unless it is given, in the form of SQuAD 2.0,
-with the passages of ORIGINALS/squad/dev-v1.1.json. The kind of a question begins its id.
+Writes qa/hard_test.json and qa/hard_dev.json of FOLDER, datasets/english unless it is given, in the
+form of SQuAD 2.0, with the passages of ORIGINALS/squad/dev-v1.1.json. The kind of a question begins
+its id.
 """
 
 import sys
@@ -11,13 +12,16 @@ from pathlib import Path
 
 from data.english.asked import passages_of, read, write
 
-QUESTIONS = Path(__file__).parent / "questions.tsv"
+QUESTIONS = Path(__file__).parent / "questions.tsv"  # a test
+DEV = Path(__file__).parent / "dev.tsv"  # over other passages, to choose by
 
 
 def main(originals: Path, folder: Path) -> None:
-  """Writes the file and prints how many questions it has."""
-  rows = {f"{row['kind']}-{number}": row for number, row in enumerate(read(QUESTIONS))}
-  write(rows, passages_of(originals), folder / "qa" / "hard_test.json")
+  """Writes both files and prints how many questions they have."""
+  passages = passages_of(originals)
+  for split, path in (("test", QUESTIONS), ("dev", DEV)):
+    rows = {f"{row['kind']}-{number}": row for number, row in enumerate(read(path))}
+    write(rows, passages, folder / "qa" / f"hard_{split}.json")
 
 
 if __name__ == "__main__":

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from data.english.asked import read
-from data.hard_questions.make import QUESTIONS, main
+from data.hard_questions.make import DEV, QUESTIONS, main
 
 PAIRS = Path(__file__).parents[2] / "data" / "hard_facts" / "pairs.jsonl"
 TYPES = {"PER", "ORG", "LOC", "TIME", "NUM", "MISC"}
@@ -75,10 +75,18 @@ def test_questions_have_an_answer_or_none_by_their_kind():
   assert len({row["question"] for row in rows}) == len(rows)
 
 
+def test_questions_to_choose_by_are_over_other_passages():
+  rows, tests = read(DEV), read(QUESTIONS)
+  assert {row["kind"] for row in rows} <= set(KINDS)
+  assert all(bool(row["answer"]) == (row["kind"] in ANSWERED) for row in rows)
+  assert all(row["split"] == "dev" and row["question"].endswith("?") for row in rows)
+  assert not {x["passage begins"] for x in rows} & {x["passage begins"] for x in tests}
+
+
 def test_questions_become_a_file_of_squad(tmp_path):
   """Passages made of their first words and answers stand in for SQuAD's."""
   texts = defaultdict(list)
-  for row in read(QUESTIONS):
+  for row in (*read(QUESTIONS), *read(DEV)):
     texts[row["passage begins"]].append(row["answer"])
   paragraphs = [{"context": " ".join([begins, *answers])} for begins, answers in texts.items()]
   path = tmp_path / "squad" / "dev-v1.1.json"
