@@ -4,8 +4,10 @@ import dataclasses
 import itertools
 import math
 from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 import numpy as np
+from jax import export
 
 from luke_jax.errors import InputError
 from luke_jax.heads.facts import MENTIONS, MENTIONS_OF_NAME, NAMES, TYPES
@@ -34,8 +36,11 @@ class NamesOfRow(ExtraInputs):
     """Accepts any backbone."""
 
 
-def room_for_names(words: int) -> int:
-  """Returns the number of names that a row of so many words has room for."""
+def room_for_names(words: Any) -> int:
+  """Returns the number of names that a row of so many words has room for; any in a program."""
+  if not isinstance(words, int):
+    (names,) = export.symbolic_shape("names", scope=words.scope)
+    return names
   return min(NAMES, max(LEAST_NAMES, 8 * math.ceil(words / 64)))
 
 
