@@ -49,8 +49,8 @@ def run(
       luke-jax calibrate ner runs/ner dev.conll
 
   Args:
-    task: typing, relations, ner, cloze, qa, classification, tagging, linking or labels, or an
-      experiment file that defines a task.
+    task: typing, relations, ner, cloze, qa, classification, tagging, linking, labels or facts, or
+      an experiment file that defines a task.
     directory: Directory or name of a model, or the folder of the run that made it.
     file: File of examples with answers, which nothing was trained on.
     skip_bad: Leaves out examples that are faulty, and counts them.
