@@ -283,13 +283,25 @@ ROWS = {
   "qa-ernie": english("English: qa", as_system(qa, ErnieThuConfig), ERNIE),
   "qa-roberta": english("English: qa", fresh(qa, ROBERTA), NO_ROBERTA, "run.epochs=3"),
   "qa-xlm-r": english("English: qa", fresh(qa, XLM_R), NO_XLM_R, "run.epochs=3"),
-  # `english/qa`, with questions that their passage does not answer: data.english.unanswerable
+  # With questions that their passage does not answer: data.english.unanswerable
   "qa-box": english(
     "English: qa and none",
     qa,
     "MiniLM",
     *(f"task.{split}={DATA}/qa/all_{split}.json" for split in ("train", "dev", "test")),
     "task.unanswerable=true",
+  ),
+  # `english/qa`, which goes on from that with harder ones, by the clock: data.english.harder
+  "qa-harder": english(
+    "English: qa and none",
+    qa,
+    "MiniLM, harder questions",
+    f"task.train={DATA}/qa/harder_train.json",
+    *(f"task.{split}={DATA}/qa/all_{split}.json" for split in ("dev", "test")),
+    "task.unanswerable=true",
+    "running.dtype=float32",
+    "optimizer.learning_rate=0.001",
+    *("run.start=results/english/qa-box/seed-1", "run.epochs=1", "run.minutes=22"),
   ),
   "wnut17-bert": english(NAMES, wnut17, "BERT (MiniLM)"),
   "wnut17-luke": english(NAMES, as_system(wnut17, LukeConfig), "LUKE from MiniLM"),

@@ -1,11 +1,11 @@
 """Makes `english/qa` of an adapter: python -m data.english.refusing ADAPTER TARGET [FOLDER].
 
-The adapter is that of a run of experiments/english.py:qa-box. Its margin of "no answer",
-`null_threshold`, is chosen on dev: machine-made questions and those that were written by hand
-(data.english.asked) count alike, and of each the F1 of questions with an answer and the share of
-the others that is refused. Its scores are fitted to the same questions; if no score is told with
-certainty from which nine in ten answers are right, it is sure from the score .9 on. FOLDER is
-datasets/english unless it is given.
+The adapter is that of a run of experiments/english.py:qa-harder. Its margin of "no answer",
+`null_threshold`, is chosen on dev: machine-made questions, those that were written by hand
+(data.english.asked) and hard ones (data.hard_questions) count alike, and of each the F1 of
+questions with an answer and the share of the others that is refused. Its scores are fitted to the
+same questions; if no score is told with certainty from which nine in ten answers are right, it is
+sure from the score .9 on. FOLDER is datasets/english unless it is given.
 """
 
 import dataclasses
@@ -28,7 +28,7 @@ from luke_jax.tasks.files import Faults
 from luke_jax.tasks.qa.files import read
 from luke_jax.tasks.qa.score import evaluate, null_odds
 
-DEVS = ("all_dev.json", "asked_dev.json")
+DEVS = ("all_dev.json", "asked_dev.json", "hard_dev.json")
 MARGINS = np.arange(-10, 10, 0.5)
 
 

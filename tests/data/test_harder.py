@@ -4,9 +4,11 @@ import json
 import random
 from types import SimpleNamespace
 
+import numpy as np
 import pytest
 
 from data.english import harder, rephrased
+from data.english.between import between
 from data.english.harder import Asked, passage_of
 
 TEXT = (
@@ -139,3 +141,9 @@ def test_the_tables_are_well_formed():
   assert set(harder.asks()) == {"PER", "ORG", "LOC", "THING", "with"}
   for kind, rows in harder.asks().items():
     assert all((question.count("{}") == 1) == (kind != "with") for question, _ in rows)
+
+
+def test_what_did_not_change_stays_to_the_bit():
+  first, second = np.float32([0, 1]), np.float32([1, 1])
+  assert between(first, second, 0.75).tolist() == [0.75, 1]
+  assert between(second, second, 0.3) is second
