@@ -14,10 +14,10 @@ import numpy as np
 from luke_jax.convert.adapters import save_adapter
 from luke_jax.convert.card import with_record
 from luke_jax.convert.parts import ModelParts
+from luke_jax.formats.files import Faults
 from luke_jax.inference.batches import outputs, shapes_of
 from luke_jax.inference.settings import processor_of, task_of
 from luke_jax.runs.models import run_model
-from luke_jax.tasks.files import Faults
 from luke_jax.tasks.running import read_examples
 
 from .unrelated import NONE

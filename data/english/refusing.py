@@ -19,12 +19,12 @@ import numpy as np
 
 import luke_jax
 from luke_jax import files
+from luke_jax.formats.files import Faults
 from luke_jax.inference.predicting import predictions
 from luke_jax.inference.settings import ENTRY, KEY, SURE, task_of
 from luke_jax.runs.models import RIGHT, measured
 from luke_jax.tasks.answers import token_f1
 from luke_jax.tasks.calibration import Answered
-from luke_jax.tasks.files import Faults
 from luke_jax.tasks.qa.files import read
 from luke_jax.tasks.qa.score import evaluate, null_odds
 

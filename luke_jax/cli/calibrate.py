@@ -11,6 +11,7 @@ from luke_jax.cli.task_inputs import FileOptions, ModelOptions, report_faults
 from luke_jax.convert.parts import ModelParts
 from luke_jax.errors import InputError
 from luke_jax.files import Path, read_json_object, write_json
+from luke_jax.formats.files import Faults
 from luke_jax.inference.predicting import asking, predictions, reader_for
 from luke_jax.inference.settings import ENTRY, KEY, SURE, Calibration
 from luke_jax.runs.models import (
@@ -22,7 +23,6 @@ from luke_jax.runs.models import (
 )
 from luke_jax.tasks.calibration import ENOUGH, calibration_error
 from luke_jax.tasks.contract import TextTask
-from luke_jax.tasks.files import Faults
 from luke_jax.tasks.label_checks import checked_to_score
 from luke_jax.tasks.running import read_examples
 from luke_jax.training.metrics import summary_line

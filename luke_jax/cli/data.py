@@ -20,12 +20,12 @@ from luke_jax.cli.task_inputs import FileOptions, report_faults, with_attributes
 from luke_jax.convert.sources import read_backbone
 from luke_jax.errors import InputError
 from luke_jax.files import Path, is_there
+from luke_jax.formats.datasets import is_split, library
+from luke_jax.formats.files import Faults, asked_in, labels_in
 from luke_jax.runs.models import model_directory
 from luke_jax.runs.outline import FEW
 from luke_jax.show.marked import marked_line, pieces_of
 from luke_jax.tasks.contract import TextTask
-from luke_jax.tasks.datasets import is_split, library
-from luke_jax.tasks.files import Faults, asked_in, labels_in
 from luke_jax.tasks.known import TaskName, task_class
 from luke_jax.tasks.ner.documents import NamesExample, to_words
 from luke_jax.tasks.predictions import Labelled

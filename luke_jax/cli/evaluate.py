@@ -19,13 +19,13 @@ from luke_jax.cli.task_inputs import (
 )
 from luke_jax.errors import InputError
 from luke_jax.files import Path, check_place, whole
+from luke_jax.formats.files import Faults
 from luke_jax.inference.predicting import LEAST, asking, predictions
 from luke_jax.show.evaluation_page import page
 from luke_jax.show.evaluations import tables
 from luke_jax.tasks.calibration import SURE, calibration_error, threshold_for, threshold_for_recall
 from luke_jax.tasks.contract import TextTask
 from luke_jax.tasks.evaluation import Evaluation
-from luke_jax.tasks.files import Faults
 from luke_jax.tasks.known import TaskName, task_class, task_scores
 from luke_jax.tasks.label_checks import checked_to_score, counted_as_missed
 from luke_jax.tasks.ner.documents import NamesExample

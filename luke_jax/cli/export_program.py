@@ -19,13 +19,13 @@ from luke_jax.convert.reading import read
 from luke_jax.convert.saving import full_disk_named, save
 from luke_jax.errors import InputError, at, not_installed
 from luke_jax.files import Path
+from luke_jax.formats.files import Faults
 from luke_jax.heads.kinds import without_head
 from luke_jax.inference.inputs import symbolic_inputs
 from luke_jax.inference.predicting import asking
 from luke_jax.inference.settings import task_of
 from luke_jax.runs.models import backbone_of, model_directory
 from luke_jax.tasks.contract import TextTask
-from luke_jax.tasks.files import Faults
 from luke_jax.tasks.running import checked, read_examples
 from luke_jax.text.rows import WORD_INPUTS
 

@@ -13,12 +13,12 @@ from luke_jax.cli.printing import counted
 from luke_jax.cli.task_inputs import FileOptions, ModelOptions, report_faults, warn_of_scores
 from luke_jax.errors import InputError
 from luke_jax.files import Path, check_place, is_file_in, is_there, whole
+from luke_jax.formats.datasets import is_split
+from luke_jax.formats.files import Faults, json_object, lines, lines_of, parse_lines
 from luke_jax.inference.predicting import Abstaining, for_predictions, predictions
 from luke_jax.show.picture import STYLE
 from luke_jax.show.predictions import pictured, shown
 from luke_jax.tasks.contract import SENTENCE, Example, Prediction, TextTask
-from luke_jax.tasks.datasets import is_split
-from luke_jax.tasks.files import Faults, json_object, lines, lines_of, parse_lines
 from luke_jax.tasks.ner.files import to_columns
 from luke_jax.tasks.predictions import Span
 from luke_jax.tasks.running import read_examples

@@ -15,10 +15,10 @@ from luke_jax.convert.parts import ModelParts
 from luke_jax.convert.reading import read
 from luke_jax.errors import InputError, at
 from luke_jax.files import Path, check_place, whole
+from luke_jax.formats.files import Faults
 from luke_jax.inference.settings import check_answer, task_of
 from luke_jax.inference.triples import Extractor, Name, Triple, merged
 from luke_jax.runs.models import backbone_of, model_directory
-from luke_jax.tasks.files import Faults
 from luke_jax.tasks.labels.wordings import labels_in
 from luke_jax.tasks.predictions import Link, Relation, Span
 

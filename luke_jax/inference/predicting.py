@@ -10,11 +10,11 @@ import numpy as np
 from luke_jax.convert.parts import ModelParts
 from luke_jax.errors import InputError
 from luke_jax.files import Path
+from luke_jax.formats.files import Faults
 from luke_jax.inference.batches import outputs, shapes_of
 from luke_jax.inference.settings import Calibration, processor_of, task_of
 from luke_jax.inference.text_vectors import label_settings
 from luke_jax.tasks.contract import Example, Prediction, ReadExamples, TextTask
-from luke_jax.tasks.files import Faults
 from luke_jax.tasks.predictions import Labels, Number, Relation, TaggedSpans, Types
 from luke_jax.tasks.running import check_inputs
 from luke_jax.text import Row

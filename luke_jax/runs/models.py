@@ -15,6 +15,7 @@ from luke_jax.convert.saving import save
 from luke_jax.convert.text_side import add_second_mask, read_text_side
 from luke_jax.errors import InputError
 from luke_jax.files import Path, write_json
+from luke_jax.formats.files import Faults
 from luke_jax.heads.kinds import make_head
 from luke_jax.inference.predicting import predictions, reader_for
 from luke_jax.inference.settings import ENTRY, KEY, SURE, Calibration, task_of, trained_model
@@ -31,7 +32,6 @@ from luke_jax.tasks.calibration import (
   threshold_for,
 )
 from luke_jax.tasks.contract import TextTask
-from luke_jax.tasks.files import Faults
 from luke_jax.tasks.label_checks import checked_to_score, counted_as_missed
 from luke_jax.tasks.running import examples_of, read_examples
 from luke_jax.training.directory import CONFIG, DEV, FOLDS, read_json

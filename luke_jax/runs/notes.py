@@ -10,11 +10,11 @@ from luke_jax.convert.card import card_facts
 from luke_jax.english import named
 from luke_jax.errors import InputError
 from luke_jax.files import Path, sample, write_json
+from luke_jax.formats.datasets import is_split
 from luke_jax.inference.settings import LOCAL
 from luke_jax.pipeline.metadata import METADATA, read_metadata
 from luke_jax.runs.results import RESULT, hardware, hash_of, revision, versions
 from luke_jax.tasks.contract import TextTask
-from luke_jax.tasks.datasets import is_split
 from luke_jax.tasks.running import Running
 from luke_jax.training import directory
 from luke_jax.training.checkpoints import Checkpoints

@@ -7,9 +7,9 @@ from typing import Any
 from luke_jax import english
 from luke_jax.convert.adapters import is_adapter_directory
 from luke_jax.files import Path
+from luke_jax.formats.files import asked_in
 from luke_jax.pipeline.batches import Lengths
 from luke_jax.tasks.contract import Example, TextTask
-from luke_jax.tasks.files import asked_in
 from luke_jax.tasks.running import Running
 from luke_jax.training.experiment import Experiment, total_steps
 from luke_jax.training.pace import TELLING

@@ -16,6 +16,7 @@ from luke_jax.convert.parts import ModelParts
 from luke_jax.convert.sources import read_backbone
 from luke_jax.errors import InputError
 from luke_jax.files import Path
+from luke_jax.formats.files import Faults
 from luke_jax.heads.kinds import HEADS, heads_of
 from luke_jax.inference.settings import processor_of
 from luke_jax.models.system import Backbone, Recipe, System
@@ -26,7 +27,6 @@ from luke_jax.runs.models import model_directory, start_weights
 from luke_jax.runs.rules import RULES, Facts, Reason, decided, task_settings
 from luke_jax.runs.starts import start_model
 from luke_jax.tasks.contract import TextTask
-from luke_jax.tasks.files import Faults
 from luke_jax.tasks.known import CLASSES, task_class
 from luke_jax.tasks.running import checked, read_examples
 from luke_jax.text import Row

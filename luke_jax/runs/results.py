@@ -12,8 +12,8 @@ from typing import Any
 import jax
 
 from luke_jax.files import Path, cores_and_processor, sha256, write_json
-from luke_jax.tasks.datasets import is_split
-from luke_jax.tasks.files import sources_of
+from luke_jax.formats.datasets import is_split
+from luke_jax.formats.records import sources_of
 
 RESULT = "result.json"
 PACKAGES = ("luke_jax", "jax", "jaxlib", "flax", "optax", "orbax-checkpoint", "numpy")

@@ -23,6 +23,9 @@ from luke_jax.convert.sources import read_backbone
 from luke_jax.errors import InputError
 from luke_jax.files import Path, whole
 from luke_jax.files.locks import locked
+from luke_jax.formats.datasets import named
+from luke_jax.formats.files import Faults
+from luke_jax.formats.records import from_frame
 from luke_jax.inference.text_vectors import reader_of
 from luke_jax.model import Model
 from luke_jax.models.system import System
@@ -47,11 +50,8 @@ from luke_jax.runs.recipes import (
 from luke_jax.runs.report import write_report
 from luke_jax.runs.starts import start_directory, start_params
 from luke_jax.tasks.contract import TextTask
-from luke_jax.tasks.files import Faults
 from luke_jax.tasks.labels.wordings import TEXTS, open_wordings, write_wordings
 from luke_jax.tasks.running import Running, read_examples
-from luke_jax.tasks.spreadsheets import from_frame
-from luke_jax.tasks.tables import named
 from luke_jax.training import directory, loop, processes
 from luke_jax.training.directory import LABELS
 from luke_jax.training.experiment import Experiment

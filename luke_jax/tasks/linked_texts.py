@@ -5,7 +5,8 @@ from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 from luke_jax.files import Path
-from luke_jax.tasks.files import Faults, lines, read_json_lines, read_links, read_text
+from luke_jax.formats.files import Faults, lines, parse_items, read_links, read_text
+from luke_jax.formats.records import as_object, records
 from luke_jax.text.alignment import AlignedEntity
 
 # [Jim Henson](Q191037)
@@ -38,7 +39,7 @@ def read_linked_texts(path: Path) -> Iterator[LinkedText]:
   """
   if path.suffix != JSON:
     return (marked_text(line) for _, line in lines(path) if line.strip())
-  return read_json_lines(path, _parsed, Faults())
+  return parse_items(records(path), str(path), _parsed, Faults(), as_object)
 
 
 def _parsed(value: Mapping[str, object], id: str, place: str) -> LinkedText:

@@ -11,14 +11,15 @@ import numpy as np
 
 from luke_jax.errors import InputError
 from luke_jax.files import Path
+from luke_jax.formats.datasets import is_split, read_dataset
+from luke_jax.formats.files import Faults
+from luke_jax.formats.records import sources_of
 from luke_jax.models import network
 from luke_jax.models.system import Backbone
 from luke_jax.nn.losses import IGNORED
 from luke_jax.pipeline.reads import Reads, cached
 from luke_jax.tasks.contract import Example, Prediction, RowLogits, TextTask, outputs_of
-from luke_jax.tasks.datasets import is_split, read_dataset
 from luke_jax.tasks.evaluation import Evaluation
-from luke_jax.tasks.files import Faults, sources_of
 from luke_jax.tasks.task_rows import (
   SAMPLE,
   Share,

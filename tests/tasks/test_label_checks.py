@@ -1,7 +1,7 @@
 import pytest
 
 from luke_jax.errors import InputError
-from luke_jax.tasks.files import Faults
+from luke_jax.formats.files import Faults
 from luke_jax.tasks.known import task_class
 from luke_jax.tasks.label_checks import checked_to_score
 from luke_jax.tasks.running import checked

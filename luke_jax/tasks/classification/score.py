@@ -9,6 +9,8 @@ import numpy as np
 
 from luke_jax.errors import InputError
 from luke_jax.files import Path
+from luke_jax.formats.files import Faults
+from luke_jax.formats.records import read_records
 from luke_jax.tasks.calibration import Answered, wanted_of
 from luke_jax.tasks.classification.files import TextExample, labels_in, number_in
 from luke_jax.tasks.evaluation import (
@@ -18,7 +20,6 @@ from luke_jax.tasks.evaluation import (
   in_order,
   precision_recall_f1,
 )
-from luke_jax.tasks.files import Faults, read_json_lines
 from luke_jax.tasks.predictions import Label, Labels, Number
 
 Counts = Mapping[tuple[str, str], int]  # by gold and predicted label
@@ -181,7 +182,7 @@ def gold_labels(example: TextExample) -> set[str]:
 
 def read_predictions(path: Path, faults: Faults) -> dict[str, Predicted]:
   """Reads JSON lines of predictions by their ids: `label`, `labels` or `number`."""
-  return dict(read_json_lines(path, _prediction, faults))
+  return dict(read_records(path, _prediction, faults))
 
 
 def _prediction(value: Mapping[str, object], id: str, place: str) -> tuple[str, Predicted]:

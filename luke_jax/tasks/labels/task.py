@@ -12,6 +12,7 @@ import numpy as np
 
 from luke_jax.errors import InputError, check_whole
 from luke_jax.files import Path, read_json_object
+from luke_jax.formats.files import Faults
 from luke_jax.heads.matching import LABELS
 from luke_jax.models.system import Backbone
 from luke_jax.nn.losses import IGNORED
@@ -20,7 +21,6 @@ from luke_jax.tasks.calibration import LEAST, NEARLY_BEST, fitted, low_threshold
 from luke_jax.tasks.contract import ReadExamples, RowLogits, TextTask
 from luke_jax.tasks.evaluation import Evaluation
 from luke_jax.tasks.extra_inputs import ExtraInputs
-from luke_jax.tasks.files import Faults
 from luke_jax.tasks.labels import files, score
 from luke_jax.tasks.labels.features import IDS, LearningRoom, Lessons, all_spans
 from luke_jax.tasks.labels.files import Example

@@ -14,7 +14,7 @@ from urllib.parse import unquote
 
 from luke_jax.errors import InputError
 from luke_jax.files import Path
-from luke_jax.tasks.files import lines, listed
+from luke_jax.formats.files import lines, listed
 
 CONLLU = ".conllu"
 OPTIONAL_TYPES = ("DATETIME", "QUANTITY")  # of ELEVANT's labels, which need not be linked

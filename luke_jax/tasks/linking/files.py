@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 from luke_jax.errors import InputError
 from luke_jax.files import Path
-from luke_jax.tasks.files import (
+from luke_jax.formats.files import (
   Faults,
   Text,
   check_fields,
@@ -14,6 +14,7 @@ from luke_jax.tasks.files import (
   parse_items,
   read_text,
 )
+from luke_jax.formats.records import as_object, read_records
 from luke_jax.tasks.linking.benchmarks import (
   CONLLU,
   DEEPEST,
@@ -23,7 +24,6 @@ from luke_jax.tasks.linking.benchmarks import (
   ganea,
   gum,
 )
-from luke_jax.tasks.records import as_object, read_records
 from luke_jax.text.tokenizer import Bounds
 
 FIELDS = ("mentions", "annotated")

@@ -8,9 +8,10 @@ from typing import Any, NamedTuple
 
 from luke_jax.errors import InputError
 from luke_jax.files import Path
+from luke_jax.formats.files import Faults, listed
+from luke_jax.formats.records import read_records
 from luke_jax.tasks.calibration import Answered, wanted_of
 from luke_jax.tasks.evaluation import Evaluation, Mark, Mistake, precision_recall_f1
-from luke_jax.tasks.files import Faults, listed, read_json_lines
 from luke_jax.tasks.linking.counting import (
   Answers,
   Counts,
@@ -200,7 +201,7 @@ def _mistakes(
 
 def read_predictions(path: Path, faults: Faults) -> dict[str, Answers]:
   """Reads links by id from JSON lines, as `luke-jax predict` or ELEVANT writes them."""
-  return dict(read_json_lines(path, _prediction, faults))
+  return dict(read_records(path, _prediction, faults))
 
 
 def _prediction(value: Mapping[str, Any], id: str, place: str) -> tuple[str, Answers]:

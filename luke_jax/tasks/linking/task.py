@@ -11,6 +11,7 @@ import numpy as np
 
 from luke_jax.errors import InputError
 from luke_jax.files import Path
+from luke_jax.formats.files import Faults
 from luke_jax.heads.linking import PRIORS, SETTLED, UNLIKELY, LinkingHead
 from luke_jax.models.network import Network
 from luke_jax.models.system import Backbone
@@ -19,7 +20,6 @@ from luke_jax.tasks.calibration import Answered, share_right
 from luke_jax.tasks.contract import ReadExamples, TextTask
 from luke_jax.tasks.evaluation import Evaluation
 from luke_jax.tasks.extra_inputs import ExtraInputs
-from luke_jax.tasks.files import Faults
 from luke_jax.tasks.linking import score
 from luke_jax.tasks.linking.candidates import IDS, CandidateVectors, alone, candidates_of, entity_of
 from luke_jax.tasks.linking.files import LinkedMention, LinkingExample, parse, read, to_json

@@ -9,8 +9,8 @@ from typing import NamedTuple
 import numpy as np
 
 from luke_jax.errors import InputError
+from luke_jax.formats.files import Faults
 from luke_jax.nn.losses import IGNORED
-from luke_jax.tasks.files import Faults
 from luke_jax.tasks.ner.documents import NamesExample, to_words
 from luke_jax.tasks.predictions import Labelled, Missed
 from luke_jax.text import Processor, Row

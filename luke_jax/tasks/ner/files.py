@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from luke_jax.errors import InputError
 from luke_jax.files import Path
-from luke_jax.tasks.files import (
+from luke_jax.formats.datasets import is_table
+from luke_jax.formats.files import (
   Faults,
   Text,
   check_fields,
@@ -17,6 +18,7 @@ from luke_jax.tasks.files import (
   listed,
   read_text,
 )
+from luke_jax.formats.records import DOC_BIN, read_records
 from luke_jax.tasks.label_checks import check_label
 from luke_jax.tasks.ner.columns import (
   BOUNDARY,
@@ -42,8 +44,6 @@ from luke_jax.tasks.ner.documents import (
 )
 from luke_jax.tasks.ner.tags import Scheme, chunks, tagged
 from luke_jax.tasks.predictions import Labelled, Span
-from luke_jax.tasks.records import DOC_BIN, read_records
-from luke_jax.tasks.tables import is_table
 from luke_jax.text.tokenizer import Bounds
 
 if TYPE_CHECKING:

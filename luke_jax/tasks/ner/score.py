@@ -8,6 +8,8 @@ from typing import Any, NamedTuple
 
 from luke_jax.errors import InputError
 from luke_jax.files import Path
+from luke_jax.formats.files import Faults
+from luke_jax.formats.records import read_records
 from luke_jax.tasks.calibration import Answered, wanted_of
 from luke_jax.tasks.evaluation import (
   Evaluation,
@@ -19,7 +21,6 @@ from luke_jax.tasks.evaluation import (
   outcomes,
   precision_recall_f1,
 )
-from luke_jax.tasks.files import Faults, read_json_lines
 from luke_jax.tasks.ner.columns import has_tags, read_columns
 from luke_jax.tasks.ner.documents import NamesExample, labelled, to_characters
 from luke_jax.tasks.ner.files import is_json_lines, spans_in, tagged_spans
@@ -56,7 +57,7 @@ def read_predictions(path: Path, faults: Faults) -> dict[str, Predicted]:
   Tags may be of any scheme and need not be legal in it. In columns ids are numbers in order.
   """
   if is_json_lines(path):
-    return dict(read_json_lines(path, _prediction, faults))
+    return dict(read_records(path, _prediction, faults))
   documents = read_columns(path, faults)
   if not has_tags(documents):
     raise InputError(f"{path}: no tags; expected a column of words and one of predicted tags")

@@ -9,11 +9,11 @@ import numpy as np
 
 from luke_jax.errors import check_whole
 from luke_jax.files import Path
+from luke_jax.formats.files import Faults
 from luke_jax.models.system import Backbone
 from luke_jax.nn.losses import IGNORED
 from luke_jax.tasks.contract import RowLogits, TextTask
 from luke_jax.tasks.evaluation import Evaluation
-from luke_jax.tasks.files import Faults
 from luke_jax.tasks.known import task_class
 from luke_jax.tasks.ner import features, files, score
 from luke_jax.tasks.ner.columns import check_names

@@ -8,9 +8,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from luke_jax.formats.files import Faults
 from luke_jax.nn.losses import IGNORED
 from luke_jax.tasks import word_vectors
-from luke_jax.tasks.files import Faults
 from luke_jax.tasks.ner.documents import NamesExample, to_words
 from luke_jax.tasks.ner.features import AROUND, lengths_of, tokenized, window
 from luke_jax.tasks.ner.tags import Scheme, chunks, legal_chunks, tagged

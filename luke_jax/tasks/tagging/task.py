@@ -10,6 +10,7 @@ import numpy as np
 
 from luke_jax.errors import InputError
 from luke_jax.files import Path
+from luke_jax.formats.files import Faults
 from luke_jax.heads.chain import ChainHead, unpacked
 from luke_jax.models.network import Network
 from luke_jax.models.system import Backbone
@@ -17,7 +18,6 @@ from luke_jax.nn import crf
 from luke_jax.nn.losses import IGNORED, target_weights
 from luke_jax.tasks.contract import RowLogits, TextTask
 from luke_jax.tasks.evaluation import Evaluation
-from luke_jax.tasks.files import Faults
 from luke_jax.tasks.ner import files
 from luke_jax.tasks.ner.columns import check_names
 from luke_jax.tasks.ner.documents import NamesExample, by_characters, to_words

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 
 from luke_jax.errors import InputError
 from luke_jax.files import Path
-from luke_jax.tasks.files import (
+from luke_jax.formats.files import (
   Faults,
   check_fields,
   lines,
@@ -16,7 +16,7 @@ from luke_jax.tasks.files import (
   read_text,
   string,
 )
-from luke_jax.tasks.records import read_records
+from luke_jax.formats.records import read_records
 from luke_jax.text.alignment import AlignedEntity
 from luke_jax.text.tokenizer import Bounds
 

@@ -5,6 +5,8 @@ from itertools import chain
 
 from luke_jax.errors import InputError
 from luke_jax.files import Path
+from luke_jax.formats.files import Faults
+from luke_jax.formats.records import read_records
 from luke_jax.tasks.calibration import Answered, wanted_of
 from luke_jax.tasks.evaluation import (
   Evaluation,
@@ -15,7 +17,6 @@ from luke_jax.tasks.evaluation import (
   outcomes,
   precision_recall_f1,
 )
-from luke_jax.tasks.files import Faults, read_json_lines
 from luke_jax.tasks.predictions import Types
 from luke_jax.tasks.typing.files import TypingExample, labels_in
 
@@ -70,7 +71,7 @@ def best_threshold(
 
 def read_predictions(path: Path, faults: Faults) -> dict[str, set[str]]:
   """Reads the labels in JSON lines of predictions, by the ids of their examples."""
-  return dict(read_json_lines(path, _prediction, faults))
+  return dict(read_records(path, _prediction, faults))
 
 
 def _prediction(value: Mapping[str, object], id: str, place: str) -> tuple[str, set[str]]:

@@ -15,6 +15,7 @@ from small_systems import small
 
 from luke_jax.errors import InputError
 from luke_jax.files import Path
+from luke_jax.formats.files import Faults
 from luke_jax.heads.linking import PRIORS, SETTLED, VECTORS, LinkingHead
 from luke_jax.models.network import apply, initial_params
 from luke_jax.nn.losses import IGNORED
@@ -23,7 +24,6 @@ from luke_jax.systems.bert import BertConfig
 from luke_jax.systems.luke import LukeConfig
 from luke_jax.systems.luke.encoder import LukeEncoder
 from luke_jax.tasks import contract
-from luke_jax.tasks.files import Faults
 from luke_jax.tasks.linking import finding, score
 from luke_jax.tasks.linking.candidates import candidates_in
 from luke_jax.tasks.linking.counting import Meaning

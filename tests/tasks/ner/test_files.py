@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from luke_jax.errors import InputError
-from luke_jax.tasks.files import Faults
+from luke_jax.formats.files import Faults
 from luke_jax.tasks.ner.documents import to_words
 from luke_jax.tasks.ner.files import parse, read, to_columns, to_json
 from luke_jax.tasks.predictions import Span

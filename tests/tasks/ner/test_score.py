@@ -5,8 +5,8 @@ import json
 import pytest
 
 from luke_jax.errors import InputError
+from luke_jax.formats.files import Faults
 from luke_jax.tasks.evaluation import Mark
-from luke_jax.tasks.files import Faults
 from luke_jax.tasks.ner.files import parse, read
 from luke_jax.tasks.ner.score import (
   evaluate,

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from luke_jax.errors import InputError
-from luke_jax.tasks.files import Faults
+from luke_jax.formats.files import Faults
 from luke_jax.tasks.predictions import Answer
 from luke_jax.tasks.qa.files import QuestionExample
 from luke_jax.tasks.qa.score import (

@@ -12,8 +12,8 @@ from marked_tasks import experiment, learned
 from networks import backbone
 
 from luke_jax.errors import InputError
+from luke_jax.formats.files import Faults
 from luke_jax.pipeline.batches import Data
-from luke_jax.tasks.files import Faults
 from luke_jax.tasks.relations.files import read
 from luke_jax.tasks.relations.score import score
 from luke_jax.tasks.relations.task import RelationClassification

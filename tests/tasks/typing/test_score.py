@@ -5,8 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from luke_jax.errors import InputError
+from luke_jax.formats.files import Faults
 from luke_jax.tasks.evaluation import Mark
-from luke_jax.tasks.files import Faults
 from luke_jax.tasks.predictions import Span, Types
 from luke_jax.tasks.typing.files import TypingExample
 from luke_jax.tasks.typing.score import (
