@@ -24,7 +24,7 @@ from luke_jax.inference.settings import own_head
 from luke_jax.models.head import Outputs
 from luke_jax.models.network import Network, apply, in_order
 from luke_jax.models.system import System
-from luke_jax.nn.encoder import stack_layers
+from luke_jax.nn.encoder import stack_sown
 from luke_jax.tasks.predictions import Answer, Relation, Span, Types
 from luke_jax.text import EntityVocab
 
@@ -203,7 +203,7 @@ def _apply_with_states(network: Network, params: dict, inputs: dict) -> tuple[di
   outputs, sown = applied[0], applied[1]["intermediates"]
   encoder = sown[network.backbone.config.name]["encoder"]
   if "layers" not in encoder:
-    encoder = stack_layers(encoder)
+    encoder = stack_sown(encoder)
   (first,), (rest,) = encoder["input"], encoder["layers"]["output"]
   (probs,) = encoder["layers"]["attention"]["probs"]
   states = jnp.concatenate([first[None], rest])

@@ -14,14 +14,8 @@ from luke_jax.files import Path, read_json_object, write_json
 from luke_jax.formats.files import Faults
 from luke_jax.inference.predicting import asking, predictions, reader_for
 from luke_jax.inference.settings import ENTRY, KEY, SURE, Calibration
-from luke_jax.runs.models import (
-  error_by_parts,
-  measured,
-  model_directory,
-  plain,
-  refitted,
-)
-from luke_jax.tasks.calibration import ENOUGH, calibration_error
+from luke_jax.runs.models import error_by_parts, measured, model_directory, plain, refitted
+from luke_jax.tasks.calibration import ENOUGH_ANSWERS, calibration_error
 from luke_jax.tasks.contract import TextTask
 from luke_jax.tasks.label_checks import checked_to_score
 from luke_jax.tasks.running import read_examples
@@ -70,8 +64,10 @@ def run(
   answers = asking_plainly.evaluate(examples, predicted).answers
   withheld = asking_plainly.answers_withheld(reader_for(model, faults), examples)
   answers = [*answers, *withheld]
-  if len(answers) < ENOUGH:
-    raise InputError(f"{file}: {len(answers)} answers; expected {ENOUGH} or more, to tell from")
+  if len(answers) < ENOUGH_ANSWERS:
+    raise InputError(
+      f"{file}: {len(answers)} answers; expected {ENOUGH_ANSWERS} or more, to tell from"
+    )
   found, sure = measured(answers)
   _write(place, settings, found, sure)
   errors = {"before": calibration_error(answers), "after": error_by_parts(answers)}

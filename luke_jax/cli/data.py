@@ -23,7 +23,7 @@ from luke_jax.files import Path, is_there
 from luke_jax.formats.datasets import is_split, library
 from luke_jax.formats.files import Faults, asked_in, labels_in
 from luke_jax.runs.models import model_directory
-from luke_jax.runs.outline import FEW
+from luke_jax.runs.outline import TOO_RARE
 from luke_jax.show.marked import marked_line, pieces_of
 from luke_jax.tasks.contract import TextTask
 from luke_jax.tasks.known import TaskName, task_class
@@ -105,10 +105,10 @@ def _compared(train: list[dict[str, object]], other: list[dict[str, object]]) ->
   if both := sum(asked_in(example) in known for example in other):
     yield f"{both} of the latter's examples are in both: scores on them are too high"
   counts = collections.Counter(label for example in train for label in labels_in(example))
-  rare = sorted({x for example in other for x in labels_in(example) if counts[x] < FEW})
+  rare = sorted({x for example in other for x in labels_in(example) if counts[x] < TOO_RARE})
   if rare:
     told = ", ".join(f"{label} {counts[label]}" for label in rare)
-    yield f"labels of the latter with less than {FEW} examples in the former: {told}"
+    yield f"labels of the latter with less than {TOO_RARE} examples in the former: {told}"
 
 
 def _summary(file: str, examples: list[dict[str, object]], faults: int) -> str:

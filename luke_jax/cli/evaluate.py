@@ -20,10 +20,15 @@ from luke_jax.cli.task_inputs import (
 from luke_jax.errors import InputError
 from luke_jax.files import Path, check_place, whole
 from luke_jax.formats.files import Faults
-from luke_jax.inference.predicting import LEAST, asking, predictions
+from luke_jax.inference.predicting import LEAST_SCORE_TOLD, asking, predictions
 from luke_jax.show.evaluation_page import page
 from luke_jax.show.evaluations import tables
-from luke_jax.tasks.calibration import SURE, calibration_error, threshold_for, threshold_for_recall
+from luke_jax.tasks.calibration import (
+  CERTAINTY,
+  calibration_error,
+  threshold_for,
+  threshold_for_recall,
+)
 from luke_jax.tasks.contract import TextTask
 from luke_jax.tasks.evaluation import Evaluation
 from luke_jax.tasks.known import TaskName, task_class, task_scores
@@ -132,7 +137,7 @@ def evaluate(
   if aim.precision is not None:
     figures |= _for_precision(evaluation, aim.precision)
   if aim.recall is not None:
-    if (everything := settings.with_threshold(LEAST)) != settings:
+    if (everything := settings.with_threshold(LEAST_SCORE_TOLD)) != settings:
       again = predictions(model, everything, examples, Faults(skip=skip_bad))
       of_all = [x for _, x in counted(again, len(examples))]
       evaluation = everything.evaluate(examples, of_all)
@@ -162,7 +167,8 @@ def _for_precision(evaluation: Evaluation, precision: float) -> dict[str, float 
     return {"threshold": None}
   print(
     f"answers with a score of {kept.threshold:.4f} or more are right in {precision:.0%}, with a"
-    f" certainty of {SURE:.0%}: {kept.count} of {len(answers)} answers, {kept.precision:.1%} right"
+    f" certainty of {CERTAINTY:.0%}: {kept.count} of {len(answers)} answers,"
+    f" {kept.precision:.1%} right"
   )
   return {"threshold": kept.threshold, "coverage": kept.coverage}
 

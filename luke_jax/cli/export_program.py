@@ -29,7 +29,7 @@ from luke_jax.tasks.contract import TextTask
 from luke_jax.tasks.running import checked, read_examples
 from luke_jax.text.rows import WORD_INPUTS
 
-ENOUGH = 100  # examples, of which one is a point
+ENOUGH_EXAMPLES = 100  # examples, of which one is a point
 
 
 class Examples(NamedTuple):
@@ -132,8 +132,8 @@ def _write_int8(model: ModelParts, examples: Examples, directory: Path, most_los
     compared = write_int8(model, *examples, directory, most_lost)
   name, before, after, count = compared
   scores = f"{name} {before:.4f} in 32 bits, {after:.4f} in 8 bits, on {count} examples"
-  if count < ENOUGH:
-    few = f"{count} examples do not show a loss of one point; expected {ENOUGH} or more"
+  if count < ENOUGH_EXAMPLES:
+    few = f"{count} examples do not show a loss of one point; expected {ENOUGH_EXAMPLES} or more"
     print(f"luke-jax: warning: {few}", file=sys.stderr)
   if before <= 0:
     print(f"luke-jax: warning: a {name} of {before:.4f} has no point to lose", file=sys.stderr)

@@ -25,7 +25,7 @@ from luke_jax.tasks.running import read_examples
 from luke_jax.terminal import Console
 from luke_jax.web_page import FOOT, head
 
-LONG = 50_000  # characters of a text, whose reading takes seconds
+LONG_TEXT = 50_000  # characters of a text, whose reading takes seconds
 LINES, COLUMNS, PAGE, STANDARD_INPUT = (".jsonl", ".txt"), ".conll", ".html", "-"
 
 
@@ -127,7 +127,7 @@ def examples_in(
 def announced(examples: Iterable[Example]) -> Iterator[Example]:
   """Yields examples, and says on stderr which texts are so long that they take a while."""
   for example in examples:
-    if len(text := getattr(example, "text", "")) > LONG:
+    if len(text := getattr(example, "text", "")) > LONG_TEXT:
       print(f"reading {len(text):,} characters", file=sys.stderr)
     yield example
 

@@ -83,7 +83,7 @@ def field_names(task: TextTask | type[TextTask]) -> set[str]:
 
 
 MOST_REPORTED = 10
-MANY = 300  # labels, whose reading takes seconds
+MANY_LABELS = 300  # labels, whose reading takes seconds
 
 
 @dataclasses.dataclass(frozen=True)
@@ -128,7 +128,7 @@ class ModelOptions:
       changes: dict[str, Any] = {name: str(x) for name, x in folders.items() if x}
       if self.labels:
         found = labels_in(self.labels)
-        if len(found) > MANY:
+        if len(found) > MANY_LABELS:
           print(f"reading {len(found):,} labels", file=sys.stderr)
         changes |= asked(model, found)
       settings = task_of(model, named, **changes)

@@ -24,7 +24,7 @@ from luke_jax.runs.report import REPORT, write_report
 from luke_jax.runs.rules import HELD_OUT
 from luke_jax.runs.training import (
   CURVE,
-  LEAST,
+  LEAST_FOLDS,
   cross_validated,
   learning_curve,
   untold,
@@ -45,7 +45,7 @@ from luke_jax.training.experiment_files import (
 from luke_jax.training.loop import Summary
 from luke_jax.training.metrics import summary_line
 from luke_jax.training.overrides import Setting, settings
-from luke_jax.training.pace import TELLING
+from luke_jax.training.pace import LEAST_DEV
 from luke_jax.training.watch import STATUS, watching
 
 STDIN = "-"  # as a file of examples
@@ -173,7 +173,7 @@ def _warn_of_small_dev(experiment: Experiment) -> None:
   task = experiment.task
   if not isinstance(task, TextTask) or not experiment.engine.scored:
     return
-  if (dev := len(experiment.engine.records(experiment.backbone, "dev"))) < TELLING:
+  if (dev := len(experiment.engine.records(experiment.backbone, "dev"))) < LEAST_DEV:
     warnings.warn(f"--curve: {untold(dev)}", stacklevel=2)
 
 
@@ -181,8 +181,8 @@ def _check(output: Path, profile: int, folds: int | None, curve: bool) -> None:
   """Raises InputError for an address that is no place to write to, and for no steps to trace."""
   if curve and folds is not None:
     raise InputError("--curve: with --folds; expected one, as each share would train for each part")
-  if folds is not None and folds < LEAST:
-    raise InputError(f"--folds: {folds}; expected {LEAST} or more")
+  if folds is not None and folds < LEAST_FOLDS:
+    raise InputError(f"--folds: {folds}; expected {LEAST_FOLDS} or more")
   if profile and (curve or folds is not None):
     raise InputError("--profile: with several trainings; expected it without --folds and --curve")
   if profile < 0:
@@ -201,10 +201,7 @@ def _print_begin(chosen: Chosen, *, verbose: bool, why: bool) -> None:
 
 
 def _task(
-  experiment: Path,
-  files: tuple[str, Path | None],
-  model: Path | None,
-  set: Sequence[str],
+  experiment: Path, files: tuple[str, Path | None], model: Path | None, set: Sequence[str]
 ) -> Chosen:
   """Returns a task's training on files, with changes, and the reasons for its settings."""
   if model is None:

@@ -22,7 +22,7 @@ from luke_jax.text.alignment import Linker
 from luke_jax.text.unknown import counted
 
 CHUNK = 256  # examples that are in memory together
-LEAST = 0.001  # score of an answer that is ever told
+LEAST_SCORE_TOLD = 0.001  # score of an answer that is ever told
 
 
 def check_share(name: str, value: object) -> None:
@@ -39,7 +39,7 @@ class Abstaining:
     if threshold is not None and not task.calibrated:
       task, threshold = task.with_threshold(threshold), None
     elif threshold is not None:
-      task = task.with_threshold(LEAST)
+      task = task.with_threshold(LEAST_SCORE_TOLD)
     self.task, self._threshold = task, threshold
 
   def kept(self, prediction: Any) -> Any:

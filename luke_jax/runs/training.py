@@ -57,14 +57,14 @@ from luke_jax.training.directory import LABELS
 from luke_jax.training.experiment import Experiment
 from luke_jax.training.loop import Summary
 from luke_jax.training.overrides import assignment, override
-from luke_jax.training.pace import TELLING
+from luke_jax.training.pace import LEAST_DEV
 
 Data = str | Path | Iterable[Mapping[str, Any]] | Mapping[str, Iterable[Mapping[str, Any]]]
 TRAIN, DEV = "train", "validation"  # of a dictionary of data sets
-LEAST = 2  # parts of a cross-validation
+LEAST_FOLDS = 2  # parts of a cross-validation
 CURVE = "curve"  # in the folder of the run on all examples
 SHARES = (0.25, 0.5, 0.75)
-LITTLE = 0.01  # a score that the last quarter of the examples adds
+LITTLE_GAIN = 0.01  # a score that the last quarter of the examples adds
 
 
 def with_label_table(experiment: Experiment, folder: Path) -> Experiment:
@@ -388,9 +388,9 @@ def untold(dev: int) -> str:
 
 def verdict(curve: Mapping[str, float], dev: int) -> str:
   """Returns a sentence on whether more examples would help, by their scores on so many of dev."""
-  if dev < TELLING:
+  if dev < LEAST_DEV:
     return untold(dev)
   *_, before, last = curve.values()
   gain = last - before
-  help = "will hardly help" if gain < LITTLE else "should help"
+  help = "will hardly help" if gain < LITTLE_GAIN else "should help"
   return f"the last quarter of the examples added {gain:+.3f}: more of them {help}"

@@ -44,7 +44,7 @@ def _checked_marks(text: str, spans: Sequence[Any]) -> list[Mark]:
   return [Mark(*place, span[2]) for place, span in zip(places, plain, strict=True)]
 
 
-LEAST = 0.2  # opacity of the faintest answer, where the best has 1
+LEAST_OPACITY = 0.2  # opacity of the faintest answer, where the best has 1
 
 
 def answers(text: str, question: str, answers: Sequence[Answer], *, count: int = 5) -> Picture:
@@ -65,7 +65,7 @@ def answers(text: str, question: str, answers: Sequence[Answer], *, count: int =
   best = max((answer.score for _, answer in ranked), default=1.0) or 1.0
   ranked = [(rank, x) for rank, x in ranked if not _overlaps(x, shown[: rank - 1])]
   marks = [Mark(answer.start, answer.end, str(rank)) for rank, answer in ranked]
-  shares = {str(rank): max(LEAST, answer.score / best) for rank, answer in ranked}
+  shares = {str(rank): max(LEAST_OPACITY, answer.score / best) for rank, answer in ranked}
   colour = f"--hue: {hue('answer')}"
   marked = html_text(text, marks, lambda mark: f"{colour}; --share: {shares[mark.name]:.2f}")
   gap = '<span class="gap" title="the gap to fill">&nbsp;</span>'

@@ -177,7 +177,7 @@ def test_an_outline_says_what_will_be_done(start, monkeypatch):
   )
   assert "5 minutes in all, steps of 16 rows" in said and "of dev in a tenth of the time" in said
   assert "untold" not in said
-  monkeypatch.setattr("luke_jax.runs.outline.TOO_FEW", 1000)
+  monkeypatch.setattr("luke_jax.runs.outline.TOO_FEW_IN_DEV", 1000)
   assert "in dev: it does not tell how well these are found" in outline(timed)
 
 

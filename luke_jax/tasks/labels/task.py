@@ -17,7 +17,7 @@ from luke_jax.heads.matching import LABELS
 from luke_jax.models.system import Backbone
 from luke_jax.nn.losses import IGNORED
 from luke_jax.pipeline.reads import Reads
-from luke_jax.tasks.calibration import LEAST, NEARLY_BEST, fitted, low_threshold, share_right
+from luke_jax.tasks.calibration import LEAST_SCORE, NEARLY_BEST, fitted, low_threshold, share_right
 from luke_jax.tasks.contract import ReadExamples, RowLogits, TextTask
 from luke_jax.tasks.evaluation import Evaluation
 from luke_jax.tasks.extra_inputs import ExtraInputs
@@ -239,7 +239,7 @@ class LabelledNames(TextTask[Example, list[Span]]):
   def _meaning(
     self, read: ReadExamples, examples: Sequence[Example], *, few: bool
   ) -> dict[str, object]:
-    plain = dataclasses.replace(self, slope=1.0, offset=0.0, threshold=LEAST)
+    plain = dataclasses.replace(self, slope=1.0, offset=0.0, threshold=LEAST_SCORE)
     asked, rows, outputs = read(plain, examples)
     predicted = asked.decode(examples, rows, outputs)
     slope, offset = fitted(asked.evaluate(examples, predicted).answers)

@@ -12,7 +12,7 @@ from luke_jax.formats.files import Faults
 from luke_jax.nn.losses import IGNORED
 from luke_jax.tasks import word_vectors
 from luke_jax.tasks.ner.documents import NamesExample, to_words
-from luke_jax.tasks.ner.features import AROUND, lengths_of, tokenized, window
+from luke_jax.tasks.ner.features import SPECIAL, lengths_of, tokenized, window
 from luke_jax.tasks.ner.tags import Scheme, chunks, legal_chunks, tagged
 from luke_jax.tasks.predictions import Labelled, Span
 from luke_jax.tasks.word_vectors import ROWS
@@ -72,7 +72,7 @@ def features(
   lost = total = 0
   for number, (example, ids) in enumerate(tokenized(processor, examples, context)):
     with faults.caught():
-      lengths = lengths_of(example, ids, processor.max_length - AROUND)
+      lengths = lengths_of(example, ids, processor.max_length - SPECIAL)
       flat = np.array([id for pieces in ids for id in pieces], np.int32)
       edges = np.concatenate([[0], lengths.cumsum()])
       pieces = TaggedPieces(flat, edges, _beside(processor, example, lengths, vectors))
@@ -157,7 +157,11 @@ def _of_document(
 def _rows(
   processor: Processor, document: TaggedPieces, edges: np.ndarray, context: bool
 ) -> Iterator[Row]:
-  special, room, first = processor.tokenizer.special, processor.max_length - AROUND, document.first
+  special, room, first = (
+    processor.tokenizer.special,
+    processor.max_length - SPECIAL,
+    document.first,
+  )
   none = np.zeros(0, np.int32)
   for begin, end in itertools.pairwise(edges.tolist()):
     for start, stop in _parts(first, begin, end, room):

@@ -21,13 +21,7 @@ from luke_jax.tasks.evaluation import Evaluation
 from luke_jax.tasks.ner import files
 from luke_jax.tasks.ner.columns import check_names
 from luke_jax.tasks.ner.documents import NamesExample, by_characters, to_words
-from luke_jax.tasks.ner.tags import (
-  PREFIXES,
-  Scheme,
-  is_tag,
-  may_follow,
-  scheme_of_labels,
-)
+from luke_jax.tasks.ner.tags import PREFIXES, Scheme, is_tag, may_follow, scheme_of_labels
 from luke_jax.tasks.predictions import Missed, Span, TaggedSpans
 from luke_jax.tasks.tagging import features, score
 from luke_jax.tasks.tagging.features import spans_of
@@ -212,8 +206,8 @@ class Tagging(TextTask[NamesExample, TaggedSpans]):
     return files.to_prediction(example, prediction) | {"tags": list(prediction.tags)}
 
 
-TOGETHER = 64  # rows, of like length, whose best paths are looked for at once
-FEW = 8  # a smaller number of rows is padded to
+ROWS_TOGETHER = 64  # rows, of like length, whose best paths are looked for at once
+LEAST_PADDED_ROWS = 8  # a smaller number of rows is padded to
 SHORTEST = 16  # padded number of words
 Best = tuple[np.ndarray, np.ndarray]  # of a row's words: numbers of tags, and their probabilities
 
@@ -252,9 +246,9 @@ def _best_paths(logits: Sequence[np.ndarray], chain: np.ndarray) -> list[Best]:
   for i, of_row in enumerate(logits):
     by_length.setdefault(max(SHORTEST, _power(len(of_row))), []).append(i)
   for length, alike in by_length.items():
-    for first in range(0, len(alike), TOGETHER):
-      numbers = alike[first : first + TOGETHER]
-      height = FEW if len(numbers) <= FEW else TOGETHER
+    for first in range(0, len(alike), ROWS_TOGETHER):
+      numbers = alike[first : first + ROWS_TOGETHER]
+      height = LEAST_PADDED_ROWS if len(numbers) <= LEAST_PADDED_ROWS else ROWS_TOGETHER
       shape = (height, length, chain.shape[1])
       emissions, mask = np.zeros(shape, np.float32), np.zeros(shape[:2], bool)
       for place, i in enumerate(numbers):
