@@ -41,7 +41,15 @@ def from_text(text: str, kind: object, place: str) -> object:
     with contextlib.suppress(ValueError, RecursionError):
       if get_origin(arm) is tuple:
         return _tuple_from_text(text, arm, place)
-      return _scalar_from_text(text, arm)
+      if get_origin(arm) is Literal:
+        return _one_of({_spelled(option): option for option in get_args(arm)}, text)
+      if arm is NoneType:
+        return _one_of({"null": None, "none": None}, text.lower())
+      if arm is bool:
+        return _one_of({"true": True, "false": False}, text.lower())
+      if arm in (int, float):
+        return _scalar(arm(text), arm)
+      return _scalar(text, arm)
   raise InputError(f"{place}: {text!r}; expected {expected(kind)}")
 
 
@@ -171,18 +179,6 @@ def _kinds_of_items(kind: object, number: int) -> list[object]:
   if len(items) != number:
     raise ValueError
   return items
-
-
-def _scalar_from_text(text: str, kind: object) -> object:
-  if get_origin(kind) is Literal:
-    return _one_of({_spelled(option): option for option in get_args(kind)}, text)
-  if kind is NoneType:
-    return _one_of({"null": None, "none": None}, text.lower())
-  if kind is bool:
-    return _one_of({"true": True, "false": False}, text.lower())
-  if kind in (int, float):
-    return _scalar(kind(text), kind)
-  return _scalar(text, kind)
 
 
 def _one_of(values: dict[str, object], text: str) -> object:

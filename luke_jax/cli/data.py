@@ -261,7 +261,11 @@ def data_build(
   folder = Path(builder.data_dir)
   if folder.exists():
     raise InputError(f"{folder}: exists; expected another --output, or no such folder")
-  _download(builder, manual_dir)
+  tfds = library("to build a dataset")
+  tfds.disable_progress_bar()
+  with tempfile.TemporaryDirectory() as downloads, contextlib.redirect_stdout(io.StringIO()):
+    config = tfds.download.DownloadConfig(manual_dir=manual_dir)
+    builder.download_and_prepare(download_dir=downloads, download_config=config)
   report_faults(faults)
   splits = {name: split.num_examples for name, split in builder.info.splits.items()}
   print(json.dumps({"folder": str(folder), "examples": splits}))
@@ -280,11 +284,3 @@ def _builder(name: str) -> Any:
   sys.path.insert(0, str(Path(".").absolute()))
   module = importlib.import_module(f"{BUILDERS}.{name}.{name}")
   return next(value for value in vars(module).values() if hasattr(value, "SOURCE"))
-
-
-def _download(builder: Any, files: Path) -> None:
-  tfds = library("to build a dataset")
-  tfds.disable_progress_bar()
-  with tempfile.TemporaryDirectory() as downloads, contextlib.redirect_stdout(io.StringIO()):
-    config = tfds.download.DownloadConfig(manual_dir=files)
-    builder.download_and_prepare(download_dir=downloads, download_config=config)

@@ -50,7 +50,12 @@ def run(
   console = Console()
   console.print(_marked(text, predictions), soft_wrap=True)
   for prediction in predictions:
-    console.print(_guesses(text, prediction))
+    table = Table()
+    table.add_column(Text(visible(_named(text, prediction))))
+    table.add_column("")
+    for guess in prediction.guesses:
+      table.add_row(Text(visible(guess.name)), f"{guess.probability:.3f}")
+    console.print(table)
   if html_file:
     print(f"{html_file}: {len(predictions)} masks")
 
@@ -76,15 +81,6 @@ def _marked(text: str, predictions: Sequence[MaskPrediction]) -> Text:
   for prediction in sorted(predictions, key=lambda prediction: prediction.kind):
     marked.stylize(_COLOURS[prediction.kind], *prediction.characters)
   return marked
-
-
-def _guesses(text: str, prediction: MaskPrediction) -> Table:
-  table = Table()
-  table.add_column(Text(visible(_named(text, prediction))))
-  table.add_column("")
-  for guess in prediction.guesses:
-    table.add_row(Text(visible(guess.name)), f"{guess.probability:.3f}")
-  return table
 
 
 def _named(text: str, prediction: MaskPrediction) -> str:

@@ -1,15 +1,13 @@
 """`luke-jax new`."""
 
-from collections.abc import Sequence
 from typing import Annotated, Literal
 
 from tyro.conf import Positional, UseAppendAction, arg
 
-from luke_jax.convert.parts import ModelParts
 from luke_jax.convert.saving import save
 from luke_jax.files import Path
 from luke_jax.systems.tener.config import TenerConfig
-from luke_jax.systems.tener.fresh import Choices, Coverage, Files, fresh_model
+from luke_jax.systems.tener.fresh import Choices, Files, fresh_model
 
 
 def run(
@@ -71,11 +69,6 @@ def run(
   files = Files(train, also, vectors, bigram_vectors, sentence_vectors)
   model, coverages = fresh_model(size, files, choices, seed)
   save(model, directory)
-  _tell(directory, model, coverages)
-
-
-def _tell(directory: Path, model: ModelParts, coverages: Sequence[Coverage]) -> None:
-  """Prints what the vectors cover, and the sizes of the vocabularies."""
   config = model.config
   assert isinstance(config, TenerConfig)
   for coverage in coverages:

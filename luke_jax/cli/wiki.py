@@ -3,7 +3,7 @@
 import dataclasses
 import json
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Annotated, Literal
 
 import rich.progress
@@ -50,7 +50,8 @@ class EntityOptions:
 
   def selection(self) -> Selection:
     """Returns the options as the build needs them."""
-    allowed = _read_lists(self.allowed)
+    lines = [line.strip() for path in self.allowed for line in read_text(path).split("\n")]
+    allowed = tuple(dict.fromkeys(line for line in lines if line))
     selection = Selection(self.entities, self.min_count, allowed, self.allowed_only)
     if self.vocabulary and selection != Selection():
       raise InputError(
@@ -195,7 +196,10 @@ def wiki_join(
     min_languages: Smallest number of languages in which an item is linked.
     entities: Largest size of the vocabulary, its three special entities included.
   """
-  _check_source(wikidata)
+  if not wikidata.name.endswith(SQL + KINDS):
+    raise InputError(f"{wikidata}: not named as {', '.join(SQL + KINDS)}; {EXPECTED}")
+  if not wikidata.is_file():
+    raise InputError(f"{wikidata}: no such file; {EXPECTED}")
   _check_join(output, min_languages, len(builds), entities)
   languages = read_languages(builds)
   console = Console(stderr=True)
@@ -294,17 +298,3 @@ def wiki_show(
     console.print(record.as_text(), "", soft_wrap=not console.is_jupyter)
   if html:
     print(f"{html}: {len(shown)} records")
-
-
-def _read_lists(paths: Sequence[Path]) -> tuple[str, ...]:
-  """Returns the titles in allow-lists, which have one a line."""
-  lines = [line.strip() for path in paths for line in read_text(path).split("\n")]
-  return tuple(dict.fromkeys(line for line in lines if line))
-
-
-def _check_source(path: Path) -> None:
-  """Raises InputError for a file that is none with sitelinks."""
-  if not path.name.endswith(SQL + KINDS):
-    raise InputError(f"{path}: not named as {', '.join(SQL + KINDS)}; {EXPECTED}")
-  if not path.is_file():
-    raise InputError(f"{path}: no such file; {EXPECTED}")

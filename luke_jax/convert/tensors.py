@@ -180,7 +180,7 @@ def lazy_safetensors(path: Path) -> dict[str, Stored]:
   except (SafetensorError, OSError) as fault:
     raise InputError(f"{path}: not a whole safetensors file ({fault})") from None
   names = set(file.keys())
-  checksums = _checksums(file.metadata(), path)
+  checksums = _listed_sums(file.metadata(), CHECKSUMS, path)
   _check_beside(file.metadata(), path)
   if checksums is None:
     return {name: Stored(file, path, name, None) for name in names}
@@ -189,11 +189,6 @@ def lazy_safetensors(path: Path) -> dict[str, Stored]:
     what = "missing" if lost[0] in checksums else "not one of those that were written"
     raise InputError(f"{path}: damaged: {lost[0]}: {what}; expected {len(checksums)} tensors")
   return {name: Stored(file, path, name, checksums[name]) for name in names}
-
-
-def _checksums(metadata: Mapping[str, str] | None, path: Path) -> dict[str, int] | None:
-  """Returns the checksums that a file was written with; other programs write none."""
-  return _listed_sums(metadata, CHECKSUMS, path)
 
 
 def has_checksums(path: Path) -> bool:

@@ -75,7 +75,8 @@ def chosen_experiment(
 ) -> Chosen:
   """Returns the experiment of a task, as `task_experiment` does, with the reasons for it."""
   chosen = _class_of(kind)
-  begun = _begun(chosen, start)
+  of_box = chosen.english_start and start == Path(english.NAME)
+  begun = english.directory(chosen.english_start) if of_box else model_directory(start)
   weights = start_weights(begun)
   backbone = read_backbone(weights, system)
   chosen, assignments = in_form(chosen, backbone, assignments)
@@ -100,12 +101,6 @@ def _class_of(kind: str | type) -> type[TextTask]:
     expected = f"a name, such as ner, or a subclass of {TextTask.__module__}.TextTask"
     raise InputError(f"task {name}: no task; expected {expected}")
   return chosen
-
-
-def _begun(task: type[TextTask], start: Path) -> Path:
-  """Returns the directory of a start; of some tasks, a model of the box for the name of all."""
-  of_box = task.english_start and start == Path(english.NAME)
-  return english.directory(task.english_start) if of_box else model_directory(start)
 
 
 def _on_files(

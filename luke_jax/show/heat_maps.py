@@ -53,7 +53,10 @@ def attention(
     maps = [_map(result, query, key, most) for query in KINDS for key in KINDS]
   else:
     about += " One kind of query serves words and entities."
-    maps = [_whole_map(result, most)]
+    names = [*result.words, *result.entities]
+    note = "words, then entities" if result.entities else "words"
+    grid = _grid(result, result.weights, (names, names), most)
+    maps = [_figure("token → token", note, grid, 210)]
   columns = "two-columns" if result.entities and len(maps) > 1 else ""
   body = f'<p class="note">{about}</p>{_scale(most)}<div class="{columns}">{"".join(maps)}</div>'
   return Picture(body, text[:60])
@@ -127,13 +130,6 @@ def _map(result: AttentionWeights, query: str, key: str, most: float) -> str:
   note = f"{weights.sum(1).mean():.0%} of the attention of {plural[query]}"
   grid = _grid(result, weights, (names[query], names[key]), most)
   return _figure(f"{query} → {key}", note, grid, HUES[query, key])
-
-
-def _whole_map(result: AttentionWeights, most: float) -> str:
-  names = [*result.words, *result.entities]
-  note = "words, then entities" if result.entities else "words"
-  grid = _grid(result, result.weights, (names, names), most)
-  return _figure("token → token", note, grid, 210)
 
 
 def _figure(title: str, note: str, grid: str, hue: int) -> str:

@@ -144,7 +144,8 @@ def below(prediction: Any) -> str:
       f"  {prediction.score:.2f}"
     )
   if prediction and isinstance(prediction[0], Answer):
-    return _answers(prediction)
+    best = prediction[:ALTERNATIVES]
+    return ", ".join(f"{answer.text or NO_ANSWER} {answer.score:.2f}" for answer in best)
   spans: Sequence[Span | Link] = prediction
   return ", ".join(map(_told, spans)) or "nothing"
 
@@ -152,8 +153,3 @@ def below(prediction: Any) -> str:
 def _told(span: Span | Link) -> str:
   item = f" (wikidata.org/wiki/{span.item})" if isinstance(span, Link) and span.item else ""
   return f"{span.text}: {span.label}{item} {span.score:.2f}"
-
-
-def _answers(answers: Sequence[Answer]) -> str:
-  best = answers[:ALTERNATIVES]
-  return ", ".join(f"{answer.text or NO_ANSWER} {answer.score:.2f}" for answer in best)

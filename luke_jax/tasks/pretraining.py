@@ -24,7 +24,11 @@ from luke_jax.training.task import Batch, Params, Task
 
 def check_corpora(folders: Sequence[str], backbone: Backbone, sizes: RowSizes) -> None:
   """Raises InputError for records too long for the rows, or with other ids than the model's."""
-  _check_room(backbone, sizes)
+  room = backbone.config.room_for_words
+  if sizes.words > room:
+    raise InputError(f"task.words: {sizes.words}; expected at most {room}, the model's positions")
+  if backbone.decoders.page_width and not backbone.entities:
+    raise InputError("model.cls_entity_prediction: true; expected false, for it has no entities")
   for folder in folders:
     metadata = read_metadata(folder)
     _check_records(folder, metadata, sizes)
@@ -40,14 +44,6 @@ def check_corpora(folders: Sequence[str], backbone: Backbone, sizes: RowSizes) -
     actual = sizes_of.get(f"{name}_token_id", id)
     if actual != id:
       raise InputError(f"model.{name}_token_id: {actual}; expected {id}, as {folders[0]} has it")
-
-
-def _check_room(backbone: Backbone, sizes: RowSizes) -> None:
-  room = backbone.config.room_for_words
-  if sizes.words > room:
-    raise InputError(f"task.words: {sizes.words}; expected at most {room}, the model's positions")
-  if backbone.decoders.page_width and not backbone.entities:
-    raise InputError("model.cls_entity_prediction: true; expected false, for it has no entities")
 
 
 def _check_records(folder: str, metadata: Metadata, sizes: RowSizes) -> None:

@@ -135,21 +135,17 @@ def read_units(path: str, levels: int) -> UnitFile:
   if source is None:
     return _in_memory(path, levels)
   try:
-    return _opened(source, levels)
+    texts = _mapped(source.folder / _TEXTS, _TEXT)
+    # Instances are read in random order, for which the pages around them are read in vain.
+    words = _mapped(source.folder / _WORDS, word_type(levels), mmap.MADV_RANDOM)
+    sizes = UnitSizes(**json.loads((source.folder / _SIZES).read_bytes()))
+    if texts["end"][-1] != len(words):
+      raise ValueError("words are missing")
+    return UnitFile(words, texts["end"], texts["true"][1:], sizes, source)
   except (OSError, ValueError, TypeError):
     raise InputError(
       f"{source.folder}: not as it was made of {path}; remove it, and it is made again"
     ) from None
-
-
-def _opened(source: Made, levels: int) -> UnitFile:
-  texts = _mapped(source.folder / _TEXTS, _TEXT)
-  # Instances are read in random order, for which the pages around them are read in vain.
-  words = _mapped(source.folder / _WORDS, word_type(levels), mmap.MADV_RANDOM)
-  sizes = UnitSizes(**json.loads((source.folder / _SIZES).read_bytes()))
-  if texts["end"][-1] != len(words):
-    raise ValueError("words are missing")
-  return UnitFile(words, texts["end"], texts["true"][1:], sizes, source)
 
 
 def _in_memory(path: str, levels: int) -> UnitFile:

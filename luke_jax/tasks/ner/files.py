@@ -61,7 +61,7 @@ def read(path: Path, faults: Faults, reading: Reading = PAPER) -> list[NamesExam
   """
   if is_json_lines(path):
     return _of_json_lines(path, faults, reading)
-  if _is_conll_2012(path):
+  if next((line.startswith(BEGIN) for _, line in lines(path) if line.strip()), False):
     documents = read_conll_2012(path, faults)
   else:
     documents = read_columns(path, faults, reading.columns)
@@ -289,8 +289,3 @@ def to_prediction(example: NamesExample, prediction: Sequence[Span]) -> dict[str
     "texts": [span.text for span in prediction],
     "scores": [round(span.score, 4) for span in prediction],
   }
-
-
-def _is_conll_2012(path: Path) -> bool:
-  """Returns whether the first line that is not empty begins a document as in CoNLL-2012."""
-  return next((line.startswith(BEGIN) for _, line in lines(path) if line.strip()), False)

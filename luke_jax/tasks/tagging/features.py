@@ -82,7 +82,12 @@ def features(
         targets = tags_of(example, apart, scheme)
         lost, total = lost + len(example.spans) - len(apart), total + len(example.spans)
       for row in _rows(processor, pieces, edges_of(example), context):
-        rows.append(_of_document(row, number, targets, numbers))
+        labels = None
+        if targets is not None:
+          labels = np.full(len(row.input_ids), IGNORED, np.int32)
+          of_words = [numbers.get(targets[word], IGNORED) for word in row.source.words]
+          labels[row.source.pieces] = of_words
+        rows.append(dataclasses.replace(row, example=number, labels=labels))
   if lost:
     warnings.warn(
       f"{lost} of {total} entities cannot be tagged: not whole words of a sentence, or in others;"
@@ -140,18 +145,6 @@ def tags_of(example: NamesExample, spans: Sequence[Labelled], scheme: Scheme) ->
     ]
     tags += tagged(inside, int(last - first), scheme, example.place)
   return tags
-
-
-def _of_document(
-  row: Row, number: int, tags: Sequence[str] | None, numbers: Mapping[str, int]
-) -> Row:
-  """Returns the row as one of a document, with labels if its tags are known."""
-  labels = None
-  if tags is not None:
-    labels = np.full(len(row.input_ids), IGNORED, np.int32)
-    of_words = [numbers.get(tags[word], IGNORED) for word in row.source.words]
-    labels[row.source.pieces] = of_words
-  return dataclasses.replace(row, example=number, labels=labels)
 
 
 def _rows(

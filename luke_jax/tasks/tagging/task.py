@@ -244,7 +244,7 @@ def _best_paths(logits: Sequence[np.ndarray], chain: np.ndarray) -> list[Best]:
   best: list[Any] = [None] * len(logits)
   by_length: dict[int, list[int]] = {}
   for i, of_row in enumerate(logits):
-    by_length.setdefault(max(SHORTEST, _power(len(of_row))), []).append(i)
+    by_length.setdefault(max(SHORTEST, 1 << (len(of_row) - 1).bit_length()), []).append(i)
   for length, alike in by_length.items():
     for first in range(0, len(alike), ROWS_TOGETHER):
       numbers = alike[first : first + ROWS_TOGETHER]
@@ -266,10 +266,6 @@ def _paths(emissions: jax.Array, mask: jax.Array, chain: jax.Array) -> tuple[jax
   chances = crf.marginals(emissions, mask, scores)
   chosen = jnp.maximum(paths, 0)[..., None]
   return paths, jnp.take_along_axis(chances, chosen, axis=-1)[..., 0]
-
-
-def _power(number: int) -> int:
-  return 1 << (number - 1).bit_length()
 
 
 def tagged_spans(

@@ -208,14 +208,9 @@ def _tools(tokenizer: Path, titles: Path, vocabulary: Path, key: str) -> _Tools:
   ids = np.load(local(vocabulary / IDS), mmap_mode="r")
   return _Tools(
     SegmentEncoder(load_tokenizer(tokenizer)),
-    _entity_lookup(Titles(titles), ids),
+    _EntityIds(Titles(titles), ids).__getitem__,
     int(np.load(local(vocabulary / UNKNOWN_ID))),
   )
-
-
-def _entity_lookup(titles: Titles, ids: np.ndarray) -> Callable[[str], int | None]:
-  """Returns a function from a link's target to the entity id of its page, None without one."""
-  return _EntityIds(titles, ids).__getitem__
 
 
 class _EntityIds(dict[str, int | None]):
