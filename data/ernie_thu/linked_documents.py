@@ -16,8 +16,8 @@ from luke_jax.text.alignment import AlignedEntity, Alignment, align
 from luke_jax.text.sentences import split_sentences
 from luke_jax.wiki.read.wikidata import read_names
 from luke_jax.wiki.stages.linked_sentences import Sentence, split_paragraph
+from luke_jax.wiki.stages.packing import WIDTH, SegmentEncoder
 from luke_jax.wiki.stages.page_stage import shards_of
-from luke_jax.wiki.stages.segment_encoder import WIDTH, SegmentEncoder
 from luke_jax.wiki.stages.stage import MANIFEST, check_made_of, read_finished
 from luke_jax.wiki.stages.title_stage import NOWHERE, Titles
 

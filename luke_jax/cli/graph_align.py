@@ -16,7 +16,7 @@ from luke_jax.systems.ernie_thu.aligning import AlignedTexts, aligned_texts
 from luke_jax.tasks.linked_texts import JSON, LinkedText, marked_text, read_linked_texts
 from luke_jax.terminal import Console
 from luke_jax.text.alignment import Alignment
-from luke_jax.wiki.mentions.linker import MentionLinker
+from luke_jax.wiki.mentions.annotate import MentionLinker
 
 ARRAYS = ".npz"
 

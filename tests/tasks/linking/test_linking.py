@@ -26,11 +26,11 @@ from luke_jax.systems.luke.encoder import LukeEncoder
 from luke_jax.tasks import contract
 from luke_jax.tasks.linking import finding, score
 from luke_jax.tasks.linking.candidates import candidates_in
-from luke_jax.tasks.linking.counting import Meaning
 from luke_jax.tasks.linking.files import LinkedMention, LinkingExample, parse, read, to_json
 from luke_jax.tasks.linking.finding import names_in
 from luke_jax.tasks.linking.knowledge import About, Knowledge, lines_of, write_knowledge
 from luke_jax.tasks.linking.names import NONE, Meanings, key_of
+from luke_jax.tasks.linking.score import Meaning
 from luke_jax.tasks.linking.task import EntityLinking
 from luke_jax.tasks.predictions import Link
 from luke_jax.tasks.running import Running, processor_for
