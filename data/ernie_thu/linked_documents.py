@@ -10,7 +10,7 @@ from data.ernie_thu.sentence_pairs import Document, Pieces, first_pieces
 from luke_jax.errors import InputError
 from luke_jax.files import Path, read_json
 from luke_jax.pipeline.instances import NONE
-from luke_jax.tasks.linked_texts import LinkedText
+from luke_jax.systems.ernie_thu.aligning import LinkedText
 from luke_jax.text import Tokenizer
 from luke_jax.text.alignment import AlignedEntity, Alignment, align
 from luke_jax.text.sentences import split_sentences

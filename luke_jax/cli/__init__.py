@@ -50,7 +50,7 @@ SECTIONS = {
     "triples": ("triples", "Finds how the names in texts are related, and what says so."),
     "evaluate": ("evaluate:evaluate", "Scores a fine-tuned model, and shows its mistakes."),
     "score": ("evaluate:score", "Scores any system's predictions by a task's official metric."),
-    "calibrate": ("calibrate", "Fits a model's scores to be shares of right answers."),
+    "calibrate": ("evaluate:calibrate", "Fits a model's scores to be shares of right answers."),
     "data check": ("data:data_check", "Checks a file of examples, and reports every fault."),
     "data build": ("data:data_build", "Makes a dataset from a benchmark's original files."),
   },
@@ -62,7 +62,10 @@ SECTIONS = {
     ),
     "export": ("models:export_run", "Writes a run's best checkpoint as a model directory."),
     "export-program": ("export_program", "Writes a model's program beside its weights, for XLA."),
-    "push": ("push", "Sends a model to Hugging Face's hub, private unless you say otherwise."),
+    "push": (
+      "models:push",
+      "Sends a model to Hugging Face's hub, private unless you say otherwise.",
+    ),
     "parity": ("models:parity", "Compares a model directory with transformers, number by number."),
     "entities add": ("models:entities_add", "Adds entities to a trained model's vocabulary."),
     "entities describe": (
@@ -81,7 +84,7 @@ SECTIONS = {
     "wiki join": ("wiki:wiki_join", "Joins several languages' pages to one entity vocabulary."),
     "wiki mentions": ("wiki:wiki_mentions", "Makes the table of names and the pages they link to."),
     "wiki export": (
-      "wiki_export",
+      "wiki:wiki_export",
       "Writes a build's pages, sentences and links as tables.",
     ),
     "wiki annotate": ("wiki_annotate", "Finds the names of pages in a text."),

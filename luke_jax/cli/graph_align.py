@@ -12,8 +12,14 @@ from luke_jax.convert.reading import read
 from luke_jax.errors import InputError
 from luke_jax.files import Path, check_place, is_file_in, whole
 from luke_jax.runs.models import model_directory
-from luke_jax.systems.ernie_thu.aligning import AlignedTexts, aligned_texts
-from luke_jax.tasks.linked_texts import JSON, LinkedText, marked_text, read_linked_texts
+from luke_jax.systems.ernie_thu.aligning import (
+  JSON,
+  AlignedTexts,
+  LinkedText,
+  aligned_texts,
+  marked_text,
+  read_linked_texts,
+)
 from luke_jax.terminal import Console
 from luke_jax.text.alignment import Alignment
 from luke_jax.wiki.mentions.annotate import MentionLinker

@@ -1,4 +1,4 @@
-"""`luke-jax convert`, `export`, `parity` and `entities add`: model directories."""
+"""`luke-jax convert`, `export`, `push`, `parity` and `entities add`: model directories."""
 
 import warnings
 from collections import defaultdict
@@ -12,10 +12,12 @@ from tyro.conf import Positional, arg
 
 from luke_jax.cli.printing import stderr_console
 from luke_jax.convert import text_side
+from luke_jax.convert.adapters import is_adapter_directory
 from luke_jax.convert.card import ORIGIN, OURS, card_facts, with_record, write_parity
 from luke_jax.convert.loading import read_model
 from luke_jax.convert.parts import ModelParts
 from luke_jax.convert.reading import named_directory, read
+from luke_jax.convert.reading import push as push_model
 from luke_jax.convert.saving import TRANSFORMERS, Form, number_of_tensors, save
 from luke_jax.convert.tensors import Dtype
 from luke_jax.convert.text_side import add_entities
@@ -24,7 +26,7 @@ from luke_jax.errors import InputError
 from luke_jax.files import Path, check_place, sizes, write_json
 from luke_jax.files.copies import local
 from luke_jax.parity import Difference, Parity, compare
-from luke_jax.runs.models import export
+from luke_jax.runs.models import backbone_of, export, model_directory
 from luke_jax.terminal import Console
 from luke_jax.text import load_entity_vocab
 from luke_jax.training.experiment_files import load_experiment
@@ -242,3 +244,43 @@ def _vectors(path: Path) -> np.ndarray:
   if not isinstance(array, np.ndarray):
     raise InputError(f"{path}: several arrays; expected one, in a .npy file")
   return array
+
+
+def push(
+  source: Annotated[Path, Positional, arg(metavar="MODEL")],
+  name: Annotated[str, Positional, arg(metavar="OWNER/NAME")],
+  /,
+  *,
+  public: bool = False,
+  dry_run: bool = False,
+  adapter: bool = False,
+  dtype: Dtype = "float32",
+  backbone: Path | None = None,
+) -> None:
+  """Sends a model with its card to Hugging Face's hub, where it is private unless you say --public.
+
+  What is sent is what `model.save` writes, and --dry-run lists it. One that is there already keeps
+  its visibility, and loses the files of an earlier model. Your token is that of `hf auth login`, or
+  HF_TOKEN.
+
+      luke-jax push runs/ner me/names --dry-run
+      luke-jax push runs/ner me/names
+
+  Args:
+    source: Directory or name of a model, or the folder of a run.
+    name: The owner, which is you or an organisation of yours, and the model's name there.
+    public: Lets everyone see a model that is new.
+    dry_run: Lists the files and sends nothing.
+    adapter: Sends an adapter as it is, for luke_jax alone, instead of a whole model.
+    dtype: Type of the weights of a whole model.
+    backbone: Directory of the backbone of an adapter, if luke-jax get does not know it.
+  """
+  directory = model_directory(source)
+  if adapter and not is_adapter_directory(directory):
+    raise InputError(f"--adapter: {source} is a whole model; expected an adapter")
+  model = read(directory, backbone=backbone or backbone_of(source))
+  with stderr_console().status(f"{'listing' if dry_run else 'sending'} {name}"):
+    sent = push_model(model, name, public=public, dry_run=dry_run, adapter=adapter, dtype=dtype)
+  for file, size in sent.files.items():
+    print(f"{size:>15,}  {file}")
+  print(f"{sum(sent.files.values()):>15,}  bytes, {sent.address or 'none of which were sent'}")

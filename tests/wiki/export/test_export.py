@@ -7,8 +7,7 @@ import pytest
 from small_wikis import build_wiki, write_wikidata
 from wiki_builds import contents
 
-from luke_jax.cli.wiki import EngineOptions
-from luke_jax.cli.wiki_export import run as wiki_export
+from luke_jax.cli.wiki import EngineOptions, wiki_export
 from luke_jax.errors import InputError
 from luke_jax.files import Path
 from luke_jax.wiki.export.export import export
