@@ -149,7 +149,7 @@ class Pretraining(Task):
 
   def initial_params(self, backbone: Backbone, key: jax.Array) -> dict:
     """Returns fresh parameters."""
-    return network.initial_params(_network(backbone), key)
+    return network.initial_params(masked_network(backbone), key)
 
   def weights(self, batch: Batch) -> dict[str, jax.Array]:
     """Returns the weights of masked words, masked entities and pages, which have a mean each."""
@@ -164,7 +164,7 @@ class Pretraining(Task):
     key: jax.Array | None,
   ) -> tuple[jax.Array, dict[str, jax.Array]]:
     """Returns the sum of the weighted losses of masked words, masked entities and pages."""
-    loss, metrics = weighted(_scores(backbone, params, batch, key), weights)
+    loss, metrics = weighted(masked_scores(backbone, params, batch, key), weights)
     return loss, metrics | {"tokens": batch["attention_mask"].sum()}
 
   def records(self, backbone: Backbone, split: str) -> Records:
@@ -196,7 +196,7 @@ class Pretraining(Task):
 
   def predict(self, backbone: Backbone, params: Params, batch: Batch) -> dict[str, jax.Array]:
     """Returns losses, hits and number of each row's masked words, and all of each masked entity."""
-    scores = _scores(backbone, params, batch, None)
+    scores = masked_scores(backbone, params, batch, None)
     results = {name: scores[f"word_{name}"].sum(-1) for name in ("losses", "hits")}
     results["count"] = (batch["labels"] != IGNORED).sum(-1)
     if backbone.entities:
@@ -251,11 +251,15 @@ def weighted(
   return loss, metrics | accuracies
 
 
-def _scores(backbone: Backbone, params: Params, batch: Batch, key: jax.Array | None) -> dict:
-  return network.apply(_network(backbone), params, batch, key)
+def masked_scores(
+  backbone: Backbone, params: Params, batch: Batch, key: jax.Array | None
+) -> dict[str, jax.Array]:
+  """Returns losses and hits of each masked word, masked entity and page."""
+  return network.apply(masked_network(backbone), params, batch, key)
 
 
-def _network(backbone: Backbone) -> Network:
+def masked_network(backbone: Backbone) -> Network:
+  """Returns a backbone with the head that predicts what is masked."""
   return Network(backbone, make_head(Pretraining.heads[0], backbone))
 
 

@@ -20,6 +20,7 @@ from luke_jax.pipeline.instances import NONE, Instance, InstancePart, StoredInst
 from luke_jax.pipeline.reads import Reads
 from luke_jax.tasks import aligned
 from luke_jax.tasks.aligned import check_width, open_vectors
+from luke_jax.tasks.pretraining import weighted
 from luke_jax.training.task import Batch, Params, Task
 
 Arrays = dict[str, np.ndarray]
@@ -165,12 +166,8 @@ class AlignedPretraining(Task):
     key: jax.Array | None,
   ) -> tuple[jax.Array, dict[str, jax.Array]]:
     """Returns the sum of the three losses."""
-    outputs = self._outputs(backbone, params, batch, key)
-    every = _each(outputs, batch)
-    metrics = {f"{kind}_loss": (every[f"{kind}_losses"] * x).sum() for kind, x in weights.items()}
-    loss = jnp.stack(list(metrics.values())).sum()
-    hits = {f"{kind}_accuracy": (every[f"{kind}_hits"] * x).sum() for kind, x in weights.items()}
-    return loss, metrics | hits | {"tokens": batch["attention_mask"].sum()}
+    loss, metrics = weighted(_each(self._outputs(backbone, params, batch, key), batch), weights)
+    return loss, metrics | {"tokens": batch["attention_mask"].sum()}
 
   def _outputs(
     self, backbone: Backbone, params: Params, batch: Batch, key: jax.Array | None
