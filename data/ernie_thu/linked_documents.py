@@ -62,11 +62,7 @@ class LinkedDocuments:
     return entities
 
   def _document(
-    self,
-    sentences: list[Sentence],
-    encoder: SegmentEncoder,
-    titles: Titles,
-    entities: np.ndarray,
+    self, sentences: list[Sentence], encoder: SegmentEncoder, titles: Titles, entities: np.ndarray
   ) -> Document:
     rows = iter(encoder.encode([segment for x in sentences for segment in x.segments]))
     document = []

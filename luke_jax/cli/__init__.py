@@ -83,10 +83,7 @@ SECTIONS = {
     ),
     "wiki join": ("wiki:wiki_join", "Joins several languages' pages to one entity vocabulary."),
     "wiki mentions": ("wiki:wiki_mentions", "Makes the table of names and the pages they link to."),
-    "wiki export": (
-      "wiki:wiki_export",
-      "Writes a build's pages, sentences and links as tables.",
-    ),
+    "wiki export": ("wiki:wiki_export", "Writes a build's pages, sentences and links as tables."),
     "wiki annotate": ("wiki_annotate", "Finds the names of pages in a text."),
   },
   "Graphs": {

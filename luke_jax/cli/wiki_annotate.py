@@ -111,10 +111,7 @@ def _annotator(
 ) -> Callable[[str], Annotations]:
   if page is not None and min_prior:
     raise InputError("--min-prior: given with --page; expected one of them")
-  for name, value in (
-    ("--min-link-probability", min_link_probability),
-    ("--min-prior", min_prior),
-  ):
+  for name, value in (("--min-link-probability", min_link_probability), ("--min-prior", min_prior)):
     if value is not None and not 0 <= value <= 1:
       raise InputError(f"{name}: {value}; expected a number from 0 to 1")
   mentions, least = Mentions(folder), min_link_probability

@@ -259,12 +259,7 @@ def _params(network: Network, tensors: Tensors, seed: int | None) -> tuple[dict,
   """Returns the parameters, those without a tensor initialised from the seed, or zero without."""
   table, shapes = network.backbone.config.keys(network.kind), abstract_params(network)
   params, report = keys.from_torch(
-    tensors.read,
-    tensors.names,
-    shapes,
-    table,
-    apart=tensors.apart,
-    shape_of=tensors.shape_of,
+    tensors.read, tensors.names, shapes, table, apart=tensors.apart, shape_of=tensors.shape_of
   )
   if not report.missing:
     return params, report

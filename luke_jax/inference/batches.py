@@ -185,11 +185,7 @@ def batches(
 
 
 def outputs(
-  model: ModelParts,
-  task: TextTask,
-  rows: Sequence[Row],
-  pad_entity: int,
-  shapes: CompiledShapes,
+  model: ModelParts, task: TextTask, rows: Sequence[Row], pad_entity: int, shapes: CompiledShapes
 ) -> dict[str, list[np.ndarray]]:
   """The logits of every row, as wide as the row's batch happened to be."""
   limit = TOKENS.get(jax.default_backend(), MOST_TOKENS)

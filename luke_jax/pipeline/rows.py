@@ -13,15 +13,7 @@ from luke_jax.nn.losses import IGNORED
 from luke_jax.pipeline.reads import cached
 from luke_jax.pipeline.stored import Record
 from luke_jax.text import SpecialTokens, load_entity_vocab, load_tokenizer
-from luke_jax.text.rows import (
-  ENTITY_INPUTS,
-  WORD_INPUTS,
-  Room,
-  Row,
-  Sizes,
-  padded,
-  padded_shapes,
-)
+from luke_jax.text.rows import ENTITY_INPUTS, WORD_INPUTS, Room, Row, Sizes, padded, padded_shapes
 from luke_jax.text.tokenizer import MASK, SPECIAL
 
 _SPECIAL_LINE = re.compile(r'\s*"(\[[A-Z2]+\])": (\d+),?\s*')

@@ -133,11 +133,7 @@ def _on_files(
 
 
 def _start(
-  start: Path,
-  task: TextTask,
-  system: type[System],
-  plain: Experiment,
-  assignments: Sequence[str],
+  start: Path, task: TextTask, system: type[System], plain: Experiment, assignments: Sequence[str]
 ) -> ModelParts:
   """Returns the model that a training starts from, with sizes as the user has them."""
   model = start_model(start, task, task.entity_table, system=system, blank=True)

@@ -300,9 +300,7 @@ def _on_its_own() -> contextlib.AbstractContextManager:
     return contextlib.nullcontext()
   process = jax.process_index()
   options = ocp.options.MultiprocessingOptions(
-    primary_host=process,
-    active_processes={process},
-    barrier_sync_key_prefix=f"process_{process}",
+    primary_host=process, active_processes={process}, barrier_sync_key_prefix=f"process_{process}"
   )
   return ocp.Context(multiprocessing_options=options)
 

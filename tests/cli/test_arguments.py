@@ -45,11 +45,7 @@ def test_what_is_refused(line, message, capsys):
 
 @pytest.mark.parametrize(
   ("name", "arguments"),
-  [
-    ("convert", "SOURCE TARGET"),
-    ("parity", "DIRECTORY"),
-    ("entities add", "SOURCE TITLES TARGET"),
-  ],
+  [("convert", "SOURCE TARGET"), ("parity", "DIRECTORY"), ("entities add", "SOURCE TITLES TARGET")],
 )
 def test_help_names_the_positional_arguments(name, arguments, capsys):
   with pytest.raises(SystemExit):

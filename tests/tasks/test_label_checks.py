@@ -21,11 +21,7 @@ TAGS = ("O", "B-PER", "I-PER")
     ("relations", {"labels": ("no_relation", "knows")}, {**PAIR, "label": "ROBOT"}),
     ("typing", {"labels": ("PER",)}, {"span": [8, 10], "labels": ["PER", "ROBOT"]}),
     ("classification", {"labels": ("a", "b")}, {"label": "ROBOT"}),
-    (
-      "classification",
-      {"labels": ("a", "b"), "target": "labels"},
-      {"labels": ["a", "ROBOT"]},
-    ),
+    ("classification", {"labels": ("a", "b"), "target": "labels"}, {"labels": ["a", "ROBOT"]}),
   ],
 )
 def test_an_example_with_an_unknown_label_can_be_scored(name, settings, answer):

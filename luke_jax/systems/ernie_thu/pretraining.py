@@ -68,10 +68,7 @@ def target_arrays(entities: np.ndarray, slots: int) -> Arrays:
 
 
 def corrupted(
-  entities: np.ndarray,
-  rngs: Sequence[np.random.Generator],
-  other: float,
-  none: float,
+  entities: np.ndarray, rngs: Sequence[np.random.Generator], other: float, none: float
 ) -> np.ndarray:
   """Returns entities (B, W) of which a share `other` is another of them, and a share `none` is -1.
 
@@ -211,10 +208,7 @@ class AlignedPretraining(Task):
     return shapes | floats
 
   def rows(
-    self,
-    backbone: Backbone,
-    records: Sequence[Instance],
-    rngs: Sequence[np.random.Generator],
+    self, backbone: Backbone, records: Sequence[Instance], rngs: Sequence[np.random.Generator]
   ) -> Arrays:
     """Pads pairs, and changes the entities that they read.
 

@@ -19,9 +19,7 @@ from luke_jax.models.config_files import (
   sizes_from,
 )
 from luke_jax.models.head import Head
-from luke_jax.models.keys import (
-  Keys,
-)
+from luke_jax.models.keys import Keys
 from luke_jax.models.shapes import word_products
 from luke_jax.models.system import Decoders, Described, Layout, Recipe, System, TokenCounts
 from luke_jax.nn.activations import Activation

@@ -250,8 +250,7 @@ def corrupted(graph: Graph, triples: np.ndarray, seed: int) -> np.ndarray:
 
 
 def accuracy(
-  valid: tuple[np.ndarray, np.ndarray, np.ndarray],
-  test: tuple[np.ndarray, np.ndarray, np.ndarray],
+  valid: tuple[np.ndarray, np.ndarray, np.ndarray], test: tuple[np.ndarray, np.ndarray, np.ndarray]
 ) -> float:
   """Returns the share of test triples that thresholds chosen on valid classify correctly.
 

@@ -6,14 +6,7 @@ from typing import Any, NamedTuple
 
 from luke_jax.errors import InputError
 from luke_jax.files import Path
-from luke_jax.formats.files import (
-  Faults,
-  Text,
-  check_fields,
-  listed,
-  parse_items,
-  read_text,
-)
+from luke_jax.formats.files import Faults, Text, check_fields, listed, parse_items, read_text
 from luke_jax.formats.records import as_object, read_records
 from luke_jax.tasks.linking.benchmarks import (
   CONLLU,

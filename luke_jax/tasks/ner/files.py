@@ -10,14 +10,7 @@ from typing import TYPE_CHECKING, Any
 from luke_jax.errors import InputError
 from luke_jax.files import Path
 from luke_jax.formats.datasets import is_table
-from luke_jax.formats.files import (
-  Faults,
-  Text,
-  check_fields,
-  lines,
-  listed,
-  read_text,
-)
+from luke_jax.formats.files import Faults, Text, check_fields, lines, listed, read_text
 from luke_jax.formats.records import DOC_BIN, read_records
 from luke_jax.tasks.label_checks import check_label
 from luke_jax.tasks.ner.columns import (
@@ -219,9 +212,7 @@ def as_in_files(example: NamesExample, spans: Sequence[Labelled]) -> list[Labell
 
 
 def to_columns(
-  examples: Sequence[NamesExample],
-  predictions: Sequence[Sequence[Span]],
-  scheme: Scheme = "IOB2",
+  examples: Sequence[NamesExample], predictions: Sequence[Sequence[Span]], scheme: Scheme = "IOB2"
 ) -> Iterator[str]:
   """Yields lines of words, their gold tags if known, and the predicted tags last."""
   between = "\t" if any(" " in x for example in examples for x in _words(example)) else " "

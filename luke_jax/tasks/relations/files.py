@@ -143,10 +143,7 @@ def _drawn(path: Path, faults: Faults) -> Iterator[tuple[str, object]]:
 
 _NUMBERED = re.compile(r"\s*\d+\s*\t")
 _TAG = re.compile(r"(</?e[12]>)")
-_ORDERS = (
-  ["<e1>", "</e1>", "<e2>", "</e2>"],
-  ["<e2>", "</e2>", "<e1>", "</e1>"],
-)
+_ORDERS = (["<e1>", "</e1>", "<e2>", "</e2>"], ["<e2>", "</e2>", "<e1>", "</e1>"])
 
 
 def _begins_tagged(line: str) -> bool:

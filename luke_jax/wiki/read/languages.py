@@ -94,10 +94,7 @@ LANGUAGES = {
   "ko": Language(("그림", "파일"), ("분류",), ("백",), ("동음이의", "동명이인", "동음이의어 문서")),
   "nl": Language(("Afbeelding", "Bestand"), ("Categorie",), ("WP",), ("Dp", "Doorverwijspagina")),
   "pl": Language(
-    ("Grafika", "Plik"),
-    ("Kategoria",),
-    ("WP",),
-    ("Ujednoznacznienie", "Strona ujednoznaczniająca"),
+    ("Grafika", "Plik"), ("Kategoria",), ("WP",), ("Ujednoznacznienie", "Strona ujednoznaczniająca")
   ),
   "pt": Language(
     ("Imagem", "Ficheiro", "Arquivo"),

@@ -57,11 +57,7 @@ from luke_jax.training.experiment import Experiment
 
 ROOT = Path(__file__).parents[3]
 TEXT = "Ana Sousa sailed the Arkessa to Castrel."
-LINE = {
-  "text": TEXT,
-  "spans": [[0, 9, "poet", "person"], [21, 28, "ship"]],
-  "unknown": [[32, 39]],
-}
+LINE = {"text": TEXT, "spans": [[0, 9, "poet", "person"], [21, 28, "ship"]], "unknown": [[32, 39]]}
 
 
 def example(value=LINE):

@@ -71,11 +71,7 @@ def told(example, limits):
 
 
 LIMITS = st.fixed_dictionaries(
-  {
-    "words": st.integers(1, 4),
-    "pieces": st.sampled_from([None, 1, 3, 6]),
-    "context": st.booleans(),
-  }
+  {"words": st.integers(1, 4), "pieces": st.sampled_from([None, 1, 3, 6]), "context": st.booleans()}
 )
 
 

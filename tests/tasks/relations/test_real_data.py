@@ -74,11 +74,7 @@ def test_the_names_in_the_files_stand_between_the_markers(task):
 @pytest.mark.slow
 def test_it_is_learned_far_above_the_majority(task):
   chosen = experiment(
-    task,
-    hidden_size=128,
-    intermediate_size=512,
-    entity_emb_size=128,
-    num_attention_heads=4,
+    task, hidden_size=128, intermediate_size=512, entity_emb_size=128, num_attention_heads=4
   )
   chosen = dataclasses.replace(
     chosen,

@@ -173,11 +173,7 @@ def test_what_items_are_instances_of(built, tmp_path):
     exported(built, tmp_path / "bad", items=tmp_path / "items.json", form="jsonl")
 
 
-NAMES = {
-  "Q7": {"en": "Ana"},
-  "Q220": {"mul": "Roma", "de": "Rom"},
-  "Q3": {},
-}
+NAMES = {"Q7": {"en": "Ana"}, "Q220": {"mul": "Roma", "de": "Rom"}, "Q3": {}}
 ALIASES = {
   "Q7": {"en": ["a  moth", "Ána"], "mul": ["Ána", "Anna\nMoth"]},
   "Q220": {"de": ["Ewige Stadt"]},
