@@ -55,7 +55,7 @@ SECTIONS = {
     "data build": ("data:data_build", "Makes a dataset from a benchmark's original files."),
   },
   "Models": {
-    "new": ("new", "Makes a TENER that knows nothing yet, with the words of your files."),
+    "new": ("models:new", "Makes a TENER that knows nothing yet, with the words of your files."),
     "convert": (
       "models:convert",
       "Reads a model of any origin and writes it for luke_jax and transformers.",
@@ -89,7 +89,7 @@ SECTIONS = {
   "Graphs": {
     "graph train": ("graph:graph_train", "Trains vectors of a graph's entities and relations."),
     "graph evaluate": ("graph:graph_evaluate", "Ranks true triples among all others, by vectors."),
-    "graph align": ("graph_align", "Puts entities beside the words of texts, for an ERNIE."),
+    "graph align": ("graph:graph_align", "Puts entities beside the words of texts, for an ERNIE."),
   },
   "Experiments": {
     "experiment run": (

@@ -20,7 +20,7 @@ from luke_jax.files import Path, in_bucket, whole
 from luke_jax.runs import training
 from luke_jax.runs.outline import outline
 from luke_jax.runs.recipes import Chosen, chosen_experiment, plain_experiment, read_experiment
-from luke_jax.runs.report import REPORT, write_report
+from luke_jax.runs.results import REPORT, write_report
 from luke_jax.runs.rules import HELD_OUT
 from luke_jax.runs.training import (
   CURVE,

@@ -47,7 +47,7 @@ from luke_jax.runs.recipes import (
   read_experiment,
   task_experiment,
 )
-from luke_jax.runs.report import write_report
+from luke_jax.runs.results import write_report
 from luke_jax.runs.starts import start_directory, start_params
 from luke_jax.tasks.contract import TextTask
 from luke_jax.tasks.labels.wordings import TEXTS, open_wordings, write_wordings

@@ -24,8 +24,7 @@ from luke_jax.tasks.ner.documents import NamesExample, by_characters, to_words
 from luke_jax.tasks.ner.tags import PREFIXES, Scheme, is_tag, may_follow, scheme_of_labels
 from luke_jax.tasks.predictions import Missed, Span, TaggedSpans
 from luke_jax.tasks.tagging import features, score
-from luke_jax.tasks.tagging.features import spans_of
-from luke_jax.tasks.word_vectors import WordVectors
+from luke_jax.tasks.tagging.features import WordVectors, spans_of
 from luke_jax.text import Processor, Row
 from luke_jax.text.rows import Sizes
 from luke_jax.training.task import Batch
