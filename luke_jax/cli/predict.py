@@ -14,7 +14,7 @@ from luke_jax.cli.task_inputs import FileOptions, ModelOptions, report_faults, w
 from luke_jax.errors import InputError
 from luke_jax.files import Path, check_place, is_file_in, is_there, whole
 from luke_jax.formats.datasets import is_split
-from luke_jax.formats.files import Faults, json_object, lines, lines_of, parse_lines
+from luke_jax.formats.files import Faults, json_object, lines, lines_of, parse_items
 from luke_jax.inference.predicting import Abstaining, for_predictions, predictions
 from luke_jax.show.picture import STYLE
 from luke_jax.show.predictions import pictured, shown
@@ -148,7 +148,8 @@ def _parsed(
       raise InputError(f"{place}: a text alone; expected an object of JSON, such as {example}")
     return {"text": line}
 
-  return parse_lines(numbered, where, settings.parse, faults, read)
+  items = ((f"line {number}", line) for number, line in numbered if line.strip())
+  return parse_items(items, where, settings.parse, faults, read)
 
 
 def _write(

@@ -66,7 +66,8 @@ class Tensors:
 
 def open_tensors(directory: Path, keys: Keys) -> Tensors:
   """Opens the weights of a directory: safetensors, one file or several, or PyTorch's archive."""
-  paddle = None if _has_weights(directory) else paddle_weights(directory)
+  ours = any((directory / name).exists() for name in (INDEX, SAFETENSORS, TORCH))
+  paddle = None if ours else paddle_weights(directory)
   if paddle:
     return _named(open_paddle(paddle), keys)
   files = _weight_files(directory)
@@ -117,10 +118,6 @@ def _listed_files(directory: Path) -> list[Path]:
     f"{directory}: no weights; expected {SAFETENSORS}, {TORCH}, an archive of Paddle (.pdparams) or"
     f" its folder of arrays, {STATIC_FOLDER}"
   )
-
-
-def _has_weights(directory: Path) -> bool:
-  return any((directory / name).exists() for name in (INDEX, SAFETENSORS, TORCH))
 
 
 def _weight_map(index: Path) -> dict[str, str]:

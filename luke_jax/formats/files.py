@@ -154,21 +154,6 @@ def rows_of(path: Path) -> Iterator[tuple[int, list[str]]]:
     ) from None
 
 
-def parse_lines(
-  numbered: Iterable[tuple[int, str]],
-  where: str,
-  parse: Callable[[Mapping[str, object], str, str], Example],
-  faults: Faults,
-  read: Callable[[str, str], Mapping[str, object]] | None = None,
-) -> Iterator[Example]:
-  """Yields the results of `parse` for lines from any source, except empty ones.
-
-  `read` returns the object for a line and its place, if the lines are not JSON.
-  """
-  items = ((f"line {number}", line) for number, line in numbered if line.strip())
-  return parse_items(items, where, parse, faults, read or json_object)
-
-
 def parse_items(
   items: Iterable[tuple[str, Item]],
   where: str,

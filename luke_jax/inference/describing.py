@@ -116,7 +116,9 @@ def _read_model(directory: Path) -> ModelParts:
 
 
 def _about(page: ExportedPage) -> About:
-  return About(page.title, _description(page), page.item)
+  return About(
+    page.title, page.description or page.first_sentence or page.type_phrase or "", page.item
+  )
 
 
 @dataclasses.dataclass(frozen=True)
@@ -184,10 +186,6 @@ def _check_same(knowledge: Knowledge, first: np.ndarray) -> None:
 def is_dev(title: str) -> bool:
   """Returns whether a page is held out."""
   return _place(f"page {title}") < 1 / HELD_OUT
-
-
-def _description(page: ExportedPage) -> str:
-  return page.description or page.first_sentence or page.type_phrase or ""
 
 
 class _Wiki:

@@ -56,6 +56,8 @@ _STARTS = ("crf.", "ATrans_decoder.", "fusion.", "layer.", "text")  # of these n
 WORD_DECODER = "word_decoder/embedding"
 ENTITY_DECODER = "entity_decoder/embedding"
 # A stack of unequal layers is several stacks of equal ones, each named by its first layer.
+# Constants that some versions of the reference saved with the parameters.
+_BUFFERS = (".position_ids", ".token_type_ids")
 FIRST_RUN = "from_0"
 _RUN = re.compile(r"/from_(\d+)/")
 _ALIGNMENT = 64  # bytes
@@ -305,7 +307,7 @@ def from_torch(
       leaves[path] = _filled(target, key, sources, (read, shape_of))
       copied += [name for name, source in sources.items() if source != name]
   tied = {alias for alias, name in keys.aliases.items() if name in used}.difference(apart or ())
-  unexpected = sorted(name for name in available - used - tied if not _is_buffer(name))
+  unexpected = sorted(name for name in available - used - tied if not name.endswith(_BUFFERS))
   apart_names = tuple(sorted(theirs for name, theirs in (apart or {}).items() if name in used))
   return unflatten(leaves), LoadReport(
     tuple(missing), tuple(unexpected), tuple(copied), apart=apart_names
@@ -360,8 +362,3 @@ def _check_shape(actual: tuple[int, ...], shape: tuple[int, ...], key: Key, name
     expected = (math.prod(shape),)
   if actual != expected:
     raise InputError(f"{name}: shape {actual}; expected {expected}")
-
-
-def _is_buffer(name: str) -> bool:
-  """Returns true for constants that some versions of the reference saved with the parameters."""
-  return name.endswith((".position_ids", ".token_type_ids"))

@@ -57,7 +57,9 @@ def read_predictions(path: Path, faults: Faults) -> dict[str, Predicted]:
   Tags may be of any scheme and need not be legal in it. In columns ids are numbers in order.
   """
   if is_json_lines(path):
-    return dict(read_records(path, _prediction, faults))
+    return dict(
+      read_records(path, lambda x, id, place: (id, Predicted(spans_in(x, place))), faults)
+    )
   documents = read_columns(path, faults)
   if not has_tags(documents):
     raise InputError(f"{path}: no tags; expected a column of words and one of predicted tags")
@@ -68,10 +70,6 @@ def read_predictions(path: Path, faults: Faults) -> dict[str, Predicted]:
     for number, document in enumerate(documents, start=1)
     if all(sentence.sound for sentence in document)
   }
-
-
-def _prediction(value: Mapping[str, object], id: str, place: str) -> tuple[str, Predicted]:
-  return id, Predicted(spans_in(value, place))
 
 
 def score_file(

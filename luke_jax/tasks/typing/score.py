@@ -71,11 +71,7 @@ def best_threshold(
 
 def read_predictions(path: Path, faults: Faults) -> dict[str, set[str]]:
   """Reads the labels in JSON lines of predictions, by the ids of their examples."""
-  return dict(read_records(path, _prediction, faults))
-
-
-def _prediction(value: Mapping[str, object], id: str, place: str) -> tuple[str, set[str]]:
-  return id, set(labels_in(value, place))
+  return dict(read_records(path, lambda x, id, place: (id, set(labels_in(x, place))), faults))
 
 
 def score_file(
