@@ -15,15 +15,7 @@ import warnings
 from collections.abc import Callable, Container, Iterable, Sequence
 
 from luke_jax import __version__
-from luke_jax.cli.process import (
-  ask_for_huge_pages,
-  computes,
-  keep_programs,
-  leave_out_tpus,
-  one_line,
-  outcome,
-  shown_streams,
-)
+from luke_jax.cli import process
 from luke_jax.errors import InputError
 
 HELP, HELP_ALL = {"-h", "--help", "help"}, "--help-all"
@@ -181,11 +173,11 @@ def _rows(names: Iterable[str], width: int) -> str:
 def main(arguments: Sequence[str] | None = None) -> int:
   """Runs a subcommand and returns the exit status."""
   if arguments is None:  # not where another program calls this
-    keep_programs()
+    process.keep_programs()
     if sys.argv[1:2] != ["doctor"]:  # which says what JAX finds by itself
-      leave_out_tpus()
-    if computes(sys.argv[1:]):
-      ask_for_huge_pages()
+      process.leave_out_tpus()
+    if process.computes(sys.argv[1:]):
+      process.ask_for_huge_pages()
   given = list(sys.argv[1:] if arguments is None else arguments)
   return ended(lambda: _run(given))
 
@@ -203,7 +195,7 @@ def script(
 
 def ended(call: Callable[[], int | None]) -> int:
   """Returns the exit status of a call, which ends with one line where a user can mend its fault."""
-  with shown_streams():
+  with process.shown_streams():
     return _status(call)
 
 
@@ -218,10 +210,10 @@ def _status(call: Callable[[], int | None]) -> int:
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     return 0
   except BaseException as fault:
-    said = outcome(fault)
+    said = process.outcome(fault)
     if said is None:
       raise
-    print(f"luke-jax: {one_line(said[0])}", file=sys.stderr)
+    print(f"luke-jax: {process.one_line(said[0])}", file=sys.stderr)
     return said[1]
 
 
@@ -266,4 +258,4 @@ def _called(run: Callable[..., int | None], prog: str, arguments: Sequence[str])
 
 def _show_warning(message, category, filename, lineno, file=None, line=None) -> None:
   """Prints a warning as one line, without its source line, which would not help a user."""
-  print(f"luke-jax: warning: {one_line(str(message))}", file=sys.stderr)
+  print(f"luke-jax: warning: {process.one_line(str(message))}", file=sys.stderr)

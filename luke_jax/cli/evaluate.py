@@ -9,15 +9,8 @@ from typing import Annotated, Any
 from tyro.conf import OmitArgPrefixes, Positional, arg
 
 from luke_jax import english
+from luke_jax.cli import task_inputs
 from luke_jax.cli.printing import counted
-from luke_jax.cli.task_inputs import (
-  FileOptions,
-  ModelOptions,
-  field_names,
-  report_faults,
-  warn_of_scores,
-  with_attributes,
-)
 from luke_jax.convert.parts import ModelParts
 from luke_jax.errors import InputError
 from luke_jax.files import Path, check_place, read_json_object, whole, write_json
@@ -27,13 +20,7 @@ from luke_jax.inference.settings import ENTRY, KEY, SURE, Calibration
 from luke_jax.runs.models import error_by_parts, measured, model_directory, plain, refitted
 from luke_jax.show.evaluation_page import page
 from luke_jax.show.evaluations import tables
-from luke_jax.tasks.calibration import (
-  CERTAINTY,
-  ENOUGH_ANSWERS,
-  calibration_error,
-  threshold_for,
-  threshold_for_recall,
-)
+from luke_jax.tasks import calibration
 from luke_jax.tasks.contract import TextTask
 from luke_jax.tasks.evaluation import Evaluation
 from luke_jax.tasks.known import TaskName, task_class, task_scores
@@ -101,8 +88,8 @@ def evaluate(
   find_names: bool = False,
   reports: OmitArgPrefixes[Reports],
   aim: OmitArgPrefixes[Aim],
-  reading: OmitArgPrefixes[ModelOptions],
-  form: OmitArgPrefixes[FileOptions],
+  reading: OmitArgPrefixes[task_inputs.ModelOptions],
+  form: OmitArgPrefixes[task_inputs.FileOptions],
 ) -> None:
   """Scores a fine-tuned model on examples with known answers.
 
@@ -129,7 +116,7 @@ def evaluate(
   settings = asking(model, settings, examples)
   found = predictions(model, settings, examples, faults, file=str(file))
   predicted = [x for _, x in counted(found, len(examples))]
-  report_faults(faults)
+  task_inputs.report_faults(faults)
   predicted = _with_labels_of(examples, predicted, settings, only_labels_of_gold)
   evaluation = settings.evaluate(examples, predicted)
   if unknown:
@@ -137,8 +124,8 @@ def evaluate(
   reports.write(evaluation, f"{task}: {directory.name} on {file.name}")
   figures: dict[str, float | None] = {**evaluation.scores, "examples": len(examples)}
   if evaluation.answers:
-    warn_of_scores(model, settings)
-    figures["calibration_error"] = calibration_error(evaluation.answers)
+    task_inputs.warn_of_scores(model, settings)
+    figures["calibration_error"] = calibration.calibration_error(evaluation.answers)
   if aim.precision is not None:
     figures |= _for_precision(evaluation, aim.precision)
   if aim.recall is not None:
@@ -158,7 +145,7 @@ def _read(settings: TextTask, file: Path, faults: Faults) -> tuple[list[Any], li
   except InputError as fault:
     raise InputError(f"{fault}; --skip-bad leaves such examples out") from None
   if not examples:
-    report_faults(faults)
+    task_inputs.report_faults(faults)
     raise InputError(f"{file}: no examples with answers; expected one at least")
   return examples, unknown
 
@@ -166,13 +153,13 @@ def _read(settings: TextTask, file: Path, faults: Faults) -> tuple[list[Any], li
 def _for_precision(evaluation: Evaluation, precision: float) -> dict[str, float | None]:
   """Returns the threshold for a precision, and says it."""
   answers = evaluation.answers
-  kept = threshold_for(answers, precision)
+  kept = calibration.threshold_for(answers, precision)
   if kept is None:
     print(f"{len(answers)} answers do not tell from which score {precision:.0%} are right")
     return {"threshold": None}
   print(
     f"answers with a score of {kept.threshold:.4f} or more are right in {precision:.0%}, with a"
-    f" certainty of {CERTAINTY:.0%}: {kept.count} of {len(answers)} answers,"
+    f" certainty of {calibration.CERTAINTY:.0%}: {kept.count} of {len(answers)} answers,"
     f" {kept.precision:.1%} right"
   )
   return {"threshold": kept.threshold, "coverage": kept.coverage}
@@ -181,7 +168,7 @@ def _for_precision(evaluation: Evaluation, precision: float) -> dict[str, float 
 def _for_recall(everything: Evaluation, recall: float) -> dict[str, float | None]:
   """Returns the threshold for a recall, and says it and what it costs."""
   some = [x for x in everything.wanted if x.count]
-  told = threshold_for_recall(some, recall)
+  told = calibration.threshold_for_recall(some, recall)
   if told is None:
     found = sum(len(x.scores) / x.count for x in some) / max(1, len(some))
     print(
@@ -203,7 +190,7 @@ def _finding(settings: TextTask, find_names: bool) -> TextTask:
   """Returns the task, which finds the names that it links if it is told to."""
   if not find_names:
     return settings
-  if "find" not in field_names(settings):
+  if "find" not in task_inputs.field_names(settings):
     raise InputError(f"--find-names: {settings.name} is given no names; expected it for linking")
   finding: Any = settings
   return dataclasses.replace(finding, find=True)
@@ -247,7 +234,7 @@ def score(
   predictions: Path,
   skip_bad: bool = False,
   attributes: str = "",
-  form: OmitArgPrefixes[FileOptions],
+  form: OmitArgPrefixes[task_inputs.FileOptions],
 ) -> None:
   """Scores any system's predictions by a task's official metric; prints JSON.
 
@@ -264,7 +251,7 @@ def score(
     attributes: For classification: names of attributes that texts have, such as user,product.
   """
   faults = Faults(skip=skip_bad)
-  settings = with_attributes(form.of(task_class(task)()), attributes)
+  settings = task_inputs.with_attributes(form.of(task_class(task)()), attributes)
   examples = read_examples(settings, str(gold), faults)
   if not examples:
     raise InputError(f"{gold}: no examples; expected one at least")
@@ -272,7 +259,7 @@ def score(
   by_id = scores.read_predictions(predictions, faults)
   if not by_id:
     raise InputError(f"{predictions}: no predictions; expected one for each example")
-  report_faults(faults)
+  task_inputs.report_faults(faults)
   summary = dict(scores.score_file(examples, by_id)) | {"examples": len(examples)}
   print(summary_line(summary | {"predictions": len(by_id)}))
 
@@ -287,8 +274,8 @@ def calibrate(
   /,
   *,
   skip_bad: bool = False,
-  reading: OmitArgPrefixes[ModelOptions],
-  form: OmitArgPrefixes[FileOptions],
+  reading: OmitArgPrefixes[task_inputs.ModelOptions],
+  form: OmitArgPrefixes[task_inputs.FileOptions],
 ) -> None:
   """Fits a model's scores to be shares of right answers on texts like a file's.
 
@@ -316,17 +303,17 @@ def calibrate(
   model = _without_calibration(model)
   found_in = predictions(model, asking_plainly, examples, faults, file=str(file))
   predicted = [x for _, x in counted(found_in, len(examples))]
-  report_faults(faults)
+  task_inputs.report_faults(faults)
   answers = asking_plainly.evaluate(examples, predicted).answers
   withheld = asking_plainly.answers_withheld(reader_for(model, faults), examples)
   answers = [*answers, *withheld]
-  if len(answers) < ENOUGH_ANSWERS:
+  if len(answers) < calibration.ENOUGH_ANSWERS:
     raise InputError(
-      f"{file}: {len(answers)} answers; expected {ENOUGH_ANSWERS} or more, to tell from"
+      f"{file}: {len(answers)} answers; expected {calibration.ENOUGH_ANSWERS} or more, to tell from"
     )
   found, sure = measured(answers)
   _write_calibration(place, settings, found, sure)
-  errors = {"before": calibration_error(answers), "after": error_by_parts(answers)}
+  errors = {"before": calibration.calibration_error(answers), "after": error_by_parts(answers)}
   figures = {**found._asdict(), SURE: sure, "answers": len(answers), **errors}
   print(
     f"calibration error {errors['before']:.3f} before, {errors['after']:.3f} after: each fifth of"

@@ -22,26 +22,12 @@ from luke_jax.runs.outline import outline
 from luke_jax.runs.recipes import Chosen, chosen_experiment, plain_experiment, read_experiment
 from luke_jax.runs.results import REPORT, write_report
 from luke_jax.runs.rules import HELD_OUT
-from luke_jax.runs.training import (
-  CURVE,
-  LEAST_FOLDS,
-  cross_validated,
-  learning_curve,
-  untold,
-  verdict,
-)
 from luke_jax.tasks.contract import TextTask
 from luke_jax.tasks.known import CLASSES, is_name
 from luke_jax.terminal import Console
-from luke_jax.training import processes
+from luke_jax.training import experiment_files, processes
 from luke_jax.training.directory import CONFIG, PIPED
 from luke_jax.training.experiment import Experiment, describe
-from luke_jax.training.experiment_files import (
-  file_and_row,
-  is_experiment_file,
-  load_experiment,
-  own_classes,
-)
 from luke_jax.training.loop import Summary
 from luke_jax.training.metrics import summary_line
 from luke_jax.training.overrides import Setting, settings
@@ -142,7 +128,7 @@ def _print_end(summary: Summary, output: Path, trained: Experiment) -> None:
   """Prints what the model gets right and wrong, the scores of parts, and the summary."""
   if jax.process_index() > 0:
     return
-  curve = summary.get(CURVE, {})
+  curve = summary.get(training.CURVE, {})
   if "model" in summary:
     if report := write_report(output, trained.task.name, curve):
       Console().print(report)
@@ -152,7 +138,7 @@ def _print_end(summary: Summary, output: Path, trained: Experiment) -> None:
     print(f"{name} of the parts: {spread['mean']:.3f} ± {spread['deviation']:.3f}")
   if len(curve) > 1:
     print(f"by share of the examples: {', '.join(f'{x} {y:.3f}' for x, y in curve.items())}")
-    print(verdict(curve, len(trained.engine.records(trained.backbone, "dev"))))
+    print(training.verdict(curve, len(trained.engine.records(trained.backbone, "dev"))))
   print(summary_line(summary))
 
 
@@ -161,10 +147,10 @@ def _trained(
 ) -> Summary:
   """Returns the summary of a training, or of one on all examples and several on parts."""
   if folds is not None:
-    return cross_validated(experiment, output, folds, begun=BEGUN)
+    return training.cross_validated(experiment, output, folds, begun=BEGUN)
   if curve:
     _warn_of_small_dev(experiment)
-    return learning_curve(experiment, output, begun=BEGUN)
+    return training.learning_curve(experiment, output, begun=BEGUN)
   return training.run(experiment, output, profile=profile, begun=BEGUN)
 
 
@@ -174,15 +160,15 @@ def _warn_of_small_dev(experiment: Experiment) -> None:
   if not isinstance(task, TextTask) or not experiment.engine.scored:
     return
   if (dev := len(experiment.engine.records(experiment.backbone, "dev"))) < LEAST_DEV:
-    warnings.warn(f"--curve: {untold(dev)}", stacklevel=2)
+    warnings.warn(f"--curve: {training.untold(dev)}", stacklevel=2)
 
 
 def _check(output: Path, profile: int, folds: int | None, curve: bool) -> None:
   """Raises InputError for an address that is no place to write to, and for no steps to trace."""
   if curve and folds is not None:
     raise InputError("--curve: with --folds; expected one, as each share would train for each part")
-  if folds is not None and folds < LEAST_FOLDS:
-    raise InputError(f"--folds: {folds}; expected {LEAST_FOLDS} or more")
+  if folds is not None and folds < training.LEAST_FOLDS:
+    raise InputError(f"--folds: {folds}; expected {training.LEAST_FOLDS} or more")
   if profile and (curve or folds is not None):
     raise InputError("--profile: with several trainings; expected it without --folds and --curve")
   if profile < 0:
@@ -210,7 +196,7 @@ def _task(
     print(f"reading {files[0]}", file=sys.stderr, flush=True)
   if is_name(str(experiment)):
     return chosen_experiment(str(experiment), files, model, set)
-  task, system = own_classes(experiment, TextTask)
+  task, system = experiment_files.own_classes(experiment, TextTask)
   return chosen_experiment(task, files, model, set, system=system)
 
 
@@ -256,7 +242,7 @@ def _kind(text: str) -> str:
 
 def _check_file(experiment: Path) -> None:
   """Raises InputError for neither a task nor a file."""
-  if not is_name(str(experiment)) and not file_and_row(experiment)[0].exists():
+  if not is_name(str(experiment)) and not experiment_files.file_and_row(experiment)[0].exists():
     near = difflib.get_close_matches(str(experiment), CLASSES, n=1)
     expected = ", perhaps ".join([f"an experiment file or one of {', '.join(CLASSES)}", *near])
     raise InputError(f"{experiment}: no such file; expected {expected}")
@@ -276,8 +262,8 @@ def list_settings(task: Annotated[str, Positional, arg(metavar="TASK|EXPERIMENT"
   """
   if is_name(task):
     experiment = plain_experiment(task)
-  elif is_experiment_file(task):
-    experiment = load_experiment(Path(task))
+  elif experiment_files.is_experiment_file(task):
+    experiment = experiment_files.load_experiment(Path(task))
   else:
     raise InputError(
       f"{task}: no task; expected one of {', '.join(CLASSES)}, or an experiment file"

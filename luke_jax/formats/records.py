@@ -20,16 +20,8 @@ from typing import Any
 
 from luke_jax.errors import InputError
 from luke_jax.files import Path, is_there
+from luke_jax.formats import files
 from luke_jax.formats.datasets import is_table, read_table, tables_of
-from luke_jax.formats.files import (
-  Example,
-  Faults,
-  json_object,
-  lines,
-  parse_items,
-  read_json,
-  rows_of,
-)
 
 DOC_BIN = ".spacy"
 SPREADSHEETS = (".tsv", ".csv")
@@ -43,15 +35,15 @@ Cells = tuple[Sequence[str], Sequence[object]]  # names of columns, and what a r
 
 def read_records(
   path: Path,
-  parse: Callable[[Mapping[str, object], str, str], Example],
-  faults: Faults,
+  parse: Callable[[Mapping[str, object], str, str], files.Example],
+  faults: files.Faults,
   columns: Sequence[str] = (),
-) -> list[Example]:
+) -> list[files.Example]:
   """Returns the results of `parse` for the objects of a file: an object, its id and its place.
 
   The file is known by its name and how it begins; `columns` are those of a spreadsheet.
   """
-  return list(parse_items(records(path, columns), str(path), parse, faults, as_object))
+  return list(files.parse_items(records(path, columns), str(path), parse, faults, as_object))
 
 
 def records(path: Path, columns: Sequence[str] = ()) -> Iterator[tuple[str, Any]]:
@@ -65,9 +57,9 @@ def records(path: Path, columns: Sequence[str] = ()) -> Iterator[tuple[str, Any]
   elif (items := _list(path)) is not None:
     yield from numbered("example", items)
   else:
-    for number, line in lines(path):
+    for number, line in files.lines(path):
       if line.strip():
-        yield f"line {number}", partial(json_object, line)
+        yield f"line {number}", partial(files.json_object, line)
 
 
 def numbered(name: str, items: Sequence[Any]) -> Iterator[tuple[str, Any]]:
@@ -104,12 +96,12 @@ def _list(path: Path) -> list[Any] | None:
   """Returns the items of a list in JSON, or documents of spaCy; None for lines."""
   if path.suffix == DOC_BIN:
     return _documents(path)
-  first = next((line.strip() for _, line in lines(path) if line.strip()), "")
+  first = next((line.strip() for _, line in files.lines(path) if line.strip()), "")
   if not first.startswith("[") and first != "{":
     return None
   value = None
   with contextlib.suppress(InputError):  # lines, whose faults are reported one by one
-    value = read_json(path)
+    value = files.read_json(path)
   if isinstance(value, dict):
     raise InputError(f"{path}: an object over several lines; expected one on each, as jq -c writes")
   return value if isinstance(value, list) else None
@@ -140,7 +132,7 @@ def named_rows(path: Path, columns: Sequence[str]) -> Iterator[tuple[str, Cells]
 
   Raises InputError for a header without one of the first columns, or with others than these.
   """
-  rows = rows_of(path)
+  rows = files.rows_of(path)
   number, header = next(rows, (1, []))
   names, wanted = named(header, columns), ", ".join(columns)
   for name in names:

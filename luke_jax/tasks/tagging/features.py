@@ -19,25 +19,17 @@ from luke_jax.tasks.ner.documents import NamesExample, to_words
 from luke_jax.tasks.ner.features import SPECIAL, lengths_of, tokenized, window
 from luke_jax.tasks.ner.tags import Scheme, chunks, legal_chunks, tagged
 from luke_jax.tasks.predictions import Labelled, Span
-from luke_jax.text import Processor, Row
+from luke_jax.text import Processor, Row, word_vectors
 from luke_jax.text.rows import Room
 from luke_jax.text.tokenizer import Bounds, Tokenizer
-from luke_jax.text.word_vectors import (
-  ARRAY,
-  NONE,
-  SENTENCES,
-  VECTORS,
-  SentenceVectors,
-  read_sentence_vectors,
-)
 
 ROWS = "vector_rows"  # of a row's `extra`: the numbers of its words in the file
 
 
 @cached(4)
-def open_vectors(folder: str) -> SentenceVectors:
+def open_vectors(folder: str) -> word_vectors.SentenceVectors:
   """Returns the vectors of a folder, opened once in a process."""
-  return read_sentence_vectors(folder)
+  return word_vectors.read_sentence_vectors(folder)
 
 
 def rows_of(folder: str, sentences: Sequence[Sequence[str]], place: str) -> np.ndarray:
@@ -56,12 +48,14 @@ class WordVectors(ExtraInputs):
     """Returns the files of the vectors."""
     if not self.folder:
       return Reads()
-    return Reads((f"{self.folder}/{SENTENCES}",), (f"{self.folder}/{ARRAY}",))
+    return Reads(
+      (f"{self.folder}/{word_vectors.SENTENCES}",), (f"{self.folder}/{word_vectors.ARRAY}",)
+    )
 
   def check(self, backbone: Backbone) -> None:
     """Raises InputError for vectors that the model does not read, and where it lacks its own."""
     shapes = self.shapes(backbone, 1)
-    wanted = shapes[VECTORS].shape[1:] if shapes else None
+    wanted = shapes[word_vectors.VECTORS].shape[1:] if shapes else None
     if wanted is None and self.folder:
       raise InputError(
         f"task.word_vectors: {self.folder}; expected none, for the model reads no vectors"
@@ -75,19 +69,19 @@ class WordVectors(ExtraInputs):
 
   def rooms(self, backbone: Backbone, words: int) -> dict[str, Room]:
     """Returns the room for the numbers of a row's words in the file."""
-    return {ROWS: Room((words,), NONE)} if self.shapes(backbone, words) else {}
+    return {ROWS: Room((words,), word_vectors.NONE)} if self.shapes(backbone, words) else {}
 
   def shapes(self, backbone: Backbone, words: int) -> dict[str, jax.ShapeDtypeStruct]:
     """Returns the shape of a row's vectors, if the model reads them."""
-    room = backbone.config.beside(words).get(VECTORS)
-    return {VECTORS: jax.ShapeDtypeStruct(room.shape, room.dtype)} if room else {}
+    room = backbone.config.beside(words).get(word_vectors.VECTORS)
+    return {word_vectors.VECTORS: jax.ShapeDtypeStruct(room.shape, room.dtype)} if room else {}
 
   def batch(self, backbone: Backbone, arrays: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
     """Returns a batch with vectors in the place of their numbers, zero where there is none."""
     numbers = arrays.pop(ROWS, None)
     if numbers is None:
       return arrays
-    return arrays | {VECTORS: open_vectors(self.folder)[numbers]}
+    return arrays | {word_vectors.VECTORS: open_vectors(self.folder)[numbers]}
 
 
 class Tagged(NamedTuple):
@@ -116,7 +110,7 @@ class Beside(NamedTuple):
     """Returns the arrays of a row that has the pieces from `left` to before `right`."""
     arrays = self.tokenizer.beside(self.words[left:right])
     if self.vectors is not None:
-      arrays[ROWS] = np.pad(self.vectors[left:right], 1, constant_values=NONE)
+      arrays[ROWS] = np.pad(self.vectors[left:right], 1, constant_values=word_vectors.NONE)
     return arrays
 
 

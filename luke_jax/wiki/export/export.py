@@ -14,18 +14,7 @@ from luke_jax.errors import InputError
 from luke_jax.files import Path, read_json, sample, sha256, whole, write_json
 from luke_jax.files.copies import local
 from luke_jax.files.locks import locked
-from luke_jax.wiki.export.tables import (
-  SUFFIXES,
-  ExportedLink,
-  ExportedPage,
-  ExportedSentence,
-  Form,
-  TableName,
-  card,
-  check_form,
-  default_form,
-  table_writer,
-)
+from luke_jax.wiki.export import tables
 from luke_jax.wiki.read.pages import Page
 from luke_jax.wiki.read.wikidata import KINDS, Item, check_name, read_items, read_names
 from luke_jax.wiki.read.wikidata_sql import SQL, Sitelink, read_sql
@@ -46,15 +35,20 @@ from luke_jax.wiki.stages.stage import (
 from luke_jax.wiki.stages.title_stage import NOWHERE, Titles
 
 CARD = "README.md"
-_TABLES: tuple[TableName, ...] = ("pages", "sentences", "links")
+_TABLES: tuple[tables.TableName, ...] = ("pages", "sentences", "links")
 
 
 def export(
-  build: Path, output: Path, engine: Engine, *, items: Path | None = None, form: Form | None = None
+  build: Path,
+  output: Path,
+  engine: Engine,
+  *,
+  items: Path | None = None,
+  form: tables.Form | None = None,
 ) -> Done:
   """Exports the pages of a build to a folder as tables with a card, if that is not done."""
-  form = form or default_form()
-  check_form(form)
+  form = form or tables.default_form()
+  tables.check_form(form)
   if items is not None:
     check_items(items)
   build, output = build.resolve(), output.resolve()
@@ -79,7 +73,7 @@ def export(
     done = progress.finish(stage, engine)
     discard(output / "items")
     with whole(output / CARD) as part:
-      part.write_text(card(site, done, form, items is not None), encoding="utf-8")
+      part.write_text(tables.card(site, done, form, items is not None), encoding="utf-8")
   return done
 
 
@@ -113,7 +107,7 @@ class Export:
   folder: Path
   shards: Shards
   tools: _Tools
-  form: Form
+  form: tables.Form
   key: str
 
   def __call__(self, shard: int) -> Mapping[str, int]:
@@ -122,7 +116,7 @@ class Export:
     counts: Counter[str] = Counter(dict.fromkeys(_TABLES, 0))
     with contextlib.ExitStack() as stack:
       write = {
-        table: stack.enter_context(table_writer(self._path(table, shard), table, self.form))
+        table: stack.enter_context(tables.table_writer(self._path(table, shard), table, self.form))
         for table in _TABLES
       }
       for page in self.shards.read_pages(shard):
@@ -137,8 +131,8 @@ class Export:
           counts["links"] += len(links)
     return counts
 
-  def _path(self, table: TableName, shard: int) -> Path:
-    name = f"{table}-{shard:05}-of-{len(self.shards):05}{SUFFIXES[self.form]}"
+  def _path(self, table: tables.TableName, shard: int) -> Path:
+    name = f"{table}-{shard:05}-of-{len(self.shards):05}{tables.SUFFIXES[self.form]}"
     return self.folder / name
 
 
@@ -154,12 +148,12 @@ class _Rows:
     self._redirects = redirects[np.argsort(targets[redirects], kind="stable")]
     self._leads_to = targets[self._redirects]
 
-  def page(self, page: Page) -> ExportedPage:
+  def page(self, page: Page) -> tables.ExportedPage:
     """Returns the row of a page."""
     number, facts = self._titles.table.index(page.title), page.facts
     start, stop = np.searchsorted(self._leads_to, [number, number + 1])
     item = self._item(number) or page.own_id
-    return ExportedPage(
+    return tables.ExportedPage(
       page_id=page.id,
       title=page.title,
       item=item,
@@ -178,7 +172,7 @@ class _Rows:
       time=page.time,
     )
 
-  def sentences(self, page: Page, counts: Counter) -> Iterator[ExportedSentence]:
+  def sentences(self, page: Page, counts: Counter) -> Iterator[tables.ExportedSentence]:
     """Yields the rows of a page's sentences, and counts the links that are in none of them."""
     item, place = self._item(self._titles.table.index(page.title)) or page.own_id, 0
     for number, paragraph in enumerate(page.paragraphs):
@@ -189,7 +183,7 @@ class _Rows:
         text, links = self._linked(sentence)
         if not text:
           continue
-        yield ExportedSentence(
+        yield tables.ExportedSentence(
           page_id=page.id,
           title=page.title,
           item=item,
@@ -204,7 +198,7 @@ class _Rows:
         )
         place += 1
 
-  def _linked(self, sentence: Sentence) -> tuple[str, tuple[ExportedLink, ...]]:
+  def _linked(self, sentence: Sentence) -> tuple[str, tuple[tables.ExportedLink, ...]]:
     """Returns a sentence's text, and its links with their places in it."""
     whole_text = "".join(sentence.segments)
     at, links = -(len(whole_text) - len(whole_text.lstrip())), []
@@ -216,11 +210,11 @@ class _Rows:
       at += len(segment)
     return whole_text.strip(), tuple(links)
 
-  def _link(self, start: int, text: str, target: str, source: str) -> ExportedLink:
+  def _link(self, start: int, text: str, target: str, source: str) -> tables.ExportedLink:
     number = self._titles.table.index(target)
     page = NOWHERE if number == NOWHERE else int(self._titles.targets[number])
     exists = page != NOWHERE
-    return ExportedLink(
+    return tables.ExportedLink(
       start=start,
       end=start + len(text),
       text=text,
