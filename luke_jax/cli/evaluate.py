@@ -1,7 +1,6 @@
 """`luke-jax evaluate`, `score` and `calibrate`."""
 
 import dataclasses
-import json
 import sys
 from collections.abc import Sequence
 from typing import Annotated, Any
@@ -13,7 +12,7 @@ from luke_jax.cli import task_inputs
 from luke_jax.cli.printing import counted
 from luke_jax.convert.parts import ModelParts
 from luke_jax.errors import InputError
-from luke_jax.files import Path, check_place, read_json_object, whole, write_json
+from luke_jax.files import Path, check_place, read_json_object, write_json, write_text
 from luke_jax.formats.files import Faults
 from luke_jax.inference.predicting import LEAST_SCORE_TOLD, asking, predictions, reader_for
 from luke_jax.inference.settings import ENTRY, KEY, SURE, Calibration
@@ -54,9 +53,9 @@ class Reports:
     """Prints tables, and writes the files."""
     Console().print(tables(evaluation, self.mistakes))
     if self.json:
-      _write(self.json, json.dumps(evaluation.as_json(), ensure_ascii=False, indent=1) + "\n")
+      write_json(self.json, evaluation.as_json())
     if self.html:
-      _write(self.html, page(evaluation, title, 10 * self.mistakes))
+      write_text(self.html, page(evaluation, title, 10 * self.mistakes))
 
 
 @dataclasses.dataclass(frozen=True)
@@ -194,11 +193,6 @@ def _finding(settings: TextTask, find_names: bool) -> TextTask:
     raise InputError(f"--find-names: {settings.name} is given no names; expected it for linking")
   finding: Any = settings
   return dataclasses.replace(finding, find=True)
-
-
-def _write(path: Path, text: str) -> None:
-  with whole(path) as part:
-    part.write_text(text, encoding="utf-8")
 
 
 def _with_labels_of(

@@ -9,7 +9,7 @@ from rich.text import Text
 from tyro.conf import Positional, UseAppendAction, arg
 
 from luke_jax.errors import InputError
-from luke_jax.files import Path, whole
+from luke_jax.files import Path, write_text
 from luke_jax.heads.kinds import class_names
 from luke_jax.inference.settings import any_processor
 from luke_jax.model import Model, load
@@ -45,8 +45,7 @@ def run(
   model = masked_model(directory)
   predictions = predict_masks(model, any_processor(model, span), text, spans=span, top=top)
   if html_file:
-    with whole(html_file) as part:
-      part.write_text(_page(text, predictions), encoding="utf-8")
+    write_text(html_file, _page(text, predictions))
   console = Console()
   console.print(_marked(text, predictions), soft_wrap=True)
   for prediction in predictions:

@@ -16,7 +16,7 @@ from tyro.conf import OmitArgPrefixes, Positional, UseAppendAction, arg
 from luke_jax.cli.process import BEGUN, outcome
 from luke_jax.cli.task_inputs import FileOptions
 from luke_jax.errors import InputError
-from luke_jax.files import Path, in_bucket, whole
+from luke_jax.files import Path, in_bucket, write_text
 from luke_jax.runs import training
 from luke_jax.runs.outline import outline
 from luke_jax.runs.recipes import Chosen, chosen_experiment, plain_experiment, read_experiment
@@ -103,7 +103,10 @@ def train(
     processes.join(*dataclasses.astuple(cluster), before=watch.with_others)
     share = HELD_OUT if curve and dev is None else folds and 1 / max(folds, 2)
     set = (*_changes(adapter, minutes, share), *form.changes(str(experiment)), *set)
-    _check_file(experiment)
+    if not is_name(str(experiment)) and not experiment_files.file_and_row(experiment)[0].exists():
+      near = difflib.get_close_matches(str(experiment), CLASSES, n=1)
+      expected = ", perhaps ".join([f"an experiment file or one of {', '.join(CLASSES)}", *near])
+      raise InputError(f"{experiment}: no such file; expected {expected}")
     if is_name(str(experiment)) or train or model:
       chosen = _task(experiment, (_examples(train, output), dev), model, set)
     elif dev or why:
@@ -225,8 +228,7 @@ def _piped(output: Path) -> Path:
     )
   output.mkdir(parents=True, exist_ok=True)
   file = output / f"{PIPED}{_kind(text)}"
-  with whole(file) as part:
-    part.write_text(text, encoding="utf-8")
+  write_text(file, text)
   return file
 
 
@@ -238,14 +240,6 @@ def _kind(text: str) -> str:
   if len(cells) == 1 or not HEADERS & {cell.strip(' "\ufeff') for cell in cells}:
     return ".txt"
   return ".tsv" if "\t" in text.partition("\n")[0] else ".csv"
-
-
-def _check_file(experiment: Path) -> None:
-  """Raises InputError for neither a task nor a file."""
-  if not is_name(str(experiment)) and not experiment_files.file_and_row(experiment)[0].exists():
-    near = difflib.get_close_matches(str(experiment), CLASSES, n=1)
-    expected = ", perhaps ".join([f"an experiment file or one of {', '.join(CLASSES)}", *near])
-    raise InputError(f"{experiment}: no such file; expected {expected}")
 
 
 def list_settings(task: Annotated[str, Positional, arg(metavar="TASK|EXPERIMENT")], /) -> None:

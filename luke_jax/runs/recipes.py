@@ -3,7 +3,7 @@
 import dataclasses
 import math
 import warnings
-from collections.abc import Container, Sequence
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import jax
@@ -201,7 +201,7 @@ def check_able(task: type[TextTask], system: type[System], start: Path) -> None:
   heads = heads_of(system)
   if any(kind in heads or kind not in HEADS for kind in task.heads):
     return
-  able = ", ".join(_tasks_with(heads))
+  able = ", ".join(x for x in CLASSES if any(head in heads for head in task_class(x).heads))
   raise InputError(
     f"{start}: a {system.title}, which has no head for {task.name}; expected one of {able}, or"
     " another model"
@@ -274,8 +274,3 @@ def consistent(experiment: Experiment) -> Experiment:
     model=backbone.config.with_entities(0, None),
     optimizer=dataclasses.replace(experiment.optimizer, frozen=frozen),
   )
-
-
-def _tasks_with(heads: Container[str]) -> tuple[str, ...]:
-  """Returns the names of the tasks that need one of these kinds of heads."""
-  return tuple(x for x in CLASSES if any(head in heads for head in task_class(x).heads))

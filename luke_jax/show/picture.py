@@ -9,7 +9,7 @@ import html
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from luke_jax.files import Path, whole
+from luke_jax.files import Path, write_text
 from luke_jax.web_page import FOOT, head
 
 
@@ -42,8 +42,7 @@ class Picture:
     """Writes the picture as an HTML page."""
     path = Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
-    with whole(path) as part:
-      part.write_text(self.page, encoding="utf-8")
+    write_text(path, self.page)
 
 
 def table(header: Sequence[str], rows: Sequence[Sequence[str | int | float]]) -> Picture:

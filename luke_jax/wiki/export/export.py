@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from luke_jax.errors import InputError
-from luke_jax.files import Path, read_json, sample, sha256, whole, write_json
+from luke_jax.files import Path, read_json, sample, sha256, write_json, write_text
 from luke_jax.files.copies import local
 from luke_jax.files.locks import locked
 from luke_jax.wiki.export import tables
@@ -72,8 +72,7 @@ def export(
       progress.finish(items_stage, engine)
     done = progress.finish(stage, engine)
     discard(output / "items")
-    with whole(output / CARD) as part:
-      part.write_text(tables.card(site, done, form, items is not None), encoding="utf-8")
+    write_text(output / CARD, tables.card(site, done, form, items is not None))
   return done
 
 
