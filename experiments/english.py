@@ -26,6 +26,7 @@ from luke_jax.systems.ernie_thu import ErnieThuConfig
 from luke_jax.systems.luke import LukeConfig
 from luke_jax.tasks.classification.task import TextClassification
 from luke_jax.tasks.contract import TextTask
+from luke_jax.tasks.facts.task import Facts
 from luke_jax.tasks.ner.task import NamedEntities
 from luke_jax.tasks.qa.task import QuestionAnswering
 from luke_jax.tasks.relations.task import RelationClassification
@@ -53,6 +54,24 @@ Cause-Effect Component-Whole Content-Container Entity-Destination Entity-Origin 
 Member-Collection Message-Topic Product-Producer
 """
 
+FACTS = """
+applies to jurisdiction; author; award received; basin country; capital; capital of; cast member;
+chairperson; characters; child; composer; conflict; contains administrative territorial entity;
+continent; country; country of citizenship; country of origin; creator; date of birth; date of
+death; developer; director; dissolved, abolished or demolished date; educated at; employer; end
+time; ethnic group; father; followed by; follows; founded by; genre; has part; head of government;
+head of state; headquarters location; inception; influenced by; instance of; languages spoken,
+written or signed; league; legislative body; located in or next to body of water; located in the
+administrative territorial entity; located in/on physical feature; location; location of
+formation; lyrics by; manufacturer; member of; member of political party; member of sports team;
+military branch; mother; mouth of the watercourse; narrative location; notable work; official
+language; operator; original broadcaster; original language of film or TV show; owned by; parent
+organization; parent taxon; part of; part of the series; participant; participant in; performer;
+place of birth; place of death; platform; point in time; position held; present in work; producer;
+product or material produced; production company; publication date; publisher; record label;
+religion; replaced by; replaces; residence; screenwriter; separated from; sibling; sister city;
+spouse; start time; subclass of; subsidiary; territory claimed by; work location
+"""
 
 WNUT17 = ("corporation", "creative-work", "group", "location", "person", "product")
 DATA = "datasets/english"
@@ -125,6 +144,21 @@ def qa() -> Experiment:
   fields = {"words": 256, "question_words": 40, "stride": 128}
   asked = minilm(QuestionAnswering, f"{DATA}/qa/{{}}.json", dev=f"{DATA}/qa/test.json", **fields)
   return dataclasses.replace(asked, data=Data(16, 32, lengths=4))
+
+
+def facts(*parts: str) -> Experiment:
+  """Returns relations among all names: documents, and parts such as their sentences."""
+  files = (f"datasets/redocred/{{0}}{part}.jsonl" for part in ("", *parts))
+  kinds = tuple(" ".join(label.split()) for label in FACTS.split(";"))
+  types = ("PER", "ORG", "LOC", "TIME", "NUM", "MISC")
+  test = "datasets/redocred/test.jsonl"
+  found = minilm(Facts, ",".join(files), test=test, labels=kinds, types=types)
+  return dataclasses.replace(
+    found,
+    running=Running(),
+    data=Data(batch_size=8, evaluation_batch_size=16, lengths=5),
+    run=Run(epochs=8, start=found.run.start, evaluate_every=266, best_metric="f1"),
+  )
 
 
 def wnut17() -> Experiment:
@@ -205,6 +239,8 @@ BY_F1 = ("run.epochs=20", "run.evaluate_every=212", "run.best_metric=f1")
 BY_ACCURACY = ("run.epochs=10", "run.evaluate_every=88", "run.best_metric=accuracy")
 
 ROWS = {
+  "facts-box": english("English: facts", lambda: facts("_sentences", "_denied"), "MiniLM"),
+  "facts-documents": english("English: facts", facts, "MiniLM"),
   "relations-bert": english("English: relations", relations, "MiniLM"),
   "relations-luke": english("English: relations", as_system(relations, LukeConfig), LUKE),
   "relations-roberta": english(  # by bytes, more pieces

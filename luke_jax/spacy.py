@@ -1,6 +1,6 @@
 """A component of spaCy: names of a document, what they mean, and how they are related.
 
-nlp.add_pipe("luke_jax", config={"model": "english/ner", "relations": "english/relations"})
+nlp.add_pipe("luke_jax", config={"model": "english/ner", "facts": "english/facts"})
 
 spaCy imports this file with every pipeline, wherever the package is installed: JAX has to wait
 until the component is made.
@@ -78,7 +78,7 @@ class Component(Pipe):
     names = self.extractor.names_in(texts)
     for doc, of_doc in zip(docs, names, strict=True):
       _set_names(doc, of_doc)
-    if self.extractor.relations is None:
+    if self.extractor.facts is None:
       return
     for doc, triples in zip(docs, self.extractor.related(texts, names), strict=True):
       doc.user_data[_STORED] = [_as_stored(triple) for triple in triples]
@@ -127,8 +127,8 @@ def _relations(doc: Doc) -> list[Related]:
     "labels": None,
     "threshold": None,
     "linker": None,
-    "relations": None,
-    "least_relation": 0.5,
+    "facts": None,
+    "least_fact": None,
   },
 )
 def make(
@@ -138,31 +138,35 @@ def make(
   labels: list[str] | dict[str, str] | None,
   threshold: float | None,
   linker: str | None,
-  relations: str | None,
-  least_relation: float,
+  facts: str | None,
+  least_fact: float | None,
 ) -> Component:
   """Returns the component with models by their directories or names.
 
   `labels` are those that a model with labels at run time looks for, as a list or with descriptions.
-  Names of a score below `threshold` are left out, and relations below `least_relation`.
+  Names of a score below `threshold` are left out, and facts below `least_fact`, or without it below
+  the score from which nine in ten are right.
   """
   from luke_jax.inference.predicting import Abstaining, asked, check_share, for_predictions
   from luke_jax.inference.settings import task_of
   from luke_jax.inference.triples import Extractor
   from luke_jax.tasks import predictions
 
-  check_share("least_relation", least_relation)
+  check_share("least_fact", least_fact)
   found = _read("model", model, predictions.Span)
   task = task_of(found, **(asked(found, labels) if labels else {}))
   Abstaining(for_predictions(found, task), threshold)
+  of_facts = _read("facts", facts, predictions.Fact) if facts else None
   extractor = Extractor(
     found,
-    _read("relations", relations, predictions.Relation) if relations else None,
+    of_facts,
     _read("linker", linker, predictions.Link) if linker else None,
     labels,
-    least_relation,
+    least_fact,
     threshold,
   )
+  if of_facts and least_fact is None:
+    extractor = extractor._replace(threshold=extractor.sure)
   return Component(name, extractor)
 
 

@@ -6,7 +6,15 @@ from collections.abc import Callable
 from pathlib import Path
 
 from ..sample_wiki.world import World, read_world
-from . import make_classification, make_cloze, make_ner, make_qa, make_relations, make_typing
+from . import (
+  make_classification,
+  make_cloze,
+  make_facts,
+  make_ner,
+  make_qa,
+  make_relations,
+  make_typing,
+)
 from .narrator import DEV, SPLITS, TRAIN, Case, Narrator
 from .types import FOLDER
 
@@ -18,6 +26,7 @@ DRAWS: dict[str, Draw] = {
   "cloze": make_cloze.draw,
   "qa": make_qa.draw,
   "classification": make_classification.draw,
+  "facts": make_facts.draw,
 }
 SIZES = {
   "typing": (2400, 120, 240),
@@ -26,6 +35,7 @@ SIZES = {
   "cloze": (800, 100, 200),
   "qa": (1000, 100, 200),
   "classification": (720, 80, 160),
+  "facts": (300, 40, 80),
 }
 UNANSWERABLE = {TRAIN: 75, DEV: 15}
 

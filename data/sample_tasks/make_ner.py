@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterable
 
-from .narrator import Case, Narrator, Told, joined
+from .narrator import Case, Narrator, Passage, Told, joined
 from .types import is_adjective, types_of
 
 WORD = re.compile(r"\d+(?:[.,]\d+)+|\w+(?:-\w+)*|'s\b|\S")
@@ -13,15 +13,9 @@ DOCUMENT = "-DOCSTART-"
 
 def draw(narrator: Narrator, case: Case) -> dict | None:
   """A document, or nothing where chance finds none."""
-  world, rng = narrator.world, narrator.rng
-  focus = rng.choice([e for e in narrator.entities if (e.seen == "no") == case.unseen])
-  told = _paragraph(narrator, focus.title, rng.randint(2, 4))
-  if case.long or rng.random() < 0.3:
-    others = sorted({title for t in told for title in t.sentence.titles} - {focus.title})
-    for title in rng.sample(others, min(len(others), 4 if case.long else 1)):
-      told += _paragraph(narrator, title, 5 if case.long else 1)
-  passage = joined(told)
-  if (len(passage.text) < LONG) if case.long else (len(passage.text) > LONGEST):
+  world = narrator.world
+  about, passage = document(narrator, case)
+  if passage is None:
     return None
   labels = [
     "MISC" if is_adjective(world, passage.text, s) else types_of(world.entities[s.title]).ner
@@ -31,8 +25,22 @@ def draw(narrator: Narrator, case: Case) -> dict | None:
     "text": passage.text,
     "sentences": passage.sentences,
     "spans": [[s.start, s.end, label] for s, label in zip(passage.spans, labels, strict=True)],
-    "meta": {"about": focus.title},
+    "meta": {"about": about},
   }
+
+
+def document(narrator: Narrator, case: Case) -> tuple[str, Passage | None]:
+  """What a document is about, and its text; none where chance finds none of the length."""
+  rng = narrator.rng
+  focus = rng.choice([e for e in narrator.entities if (e.seen == "no") == case.unseen])
+  told = _paragraph(narrator, focus.title, rng.randint(2, 4))
+  if case.long or rng.random() < 0.3:
+    others = sorted({title for t in told for title in t.sentence.titles} - {focus.title})
+    for title in rng.sample(others, min(len(others), 4 if case.long else 1)):
+      told += _paragraph(narrator, title, 5 if case.long else 1)
+  passage = joined(told)
+  fits = (len(passage.text) >= LONG) if case.long else (len(passage.text) <= LONGEST)
+  return focus.title, passage if fits else None
 
 
 def _paragraph(narrator: Narrator, title: str, count: int) -> list[Told]:

@@ -2,7 +2,6 @@
 
 import collections
 import contextlib
-import dataclasses
 import difflib
 import importlib
 import io
@@ -153,7 +152,7 @@ def look(
   of_names = [x for x in examples if isinstance(x, NamesExample)]
   if reading is None:
     return [*_findable(settings, file, of_names, faults), *_words(of_names)]
-  settings = dataclasses.replace(settings, labels=settings.found_labels(examples))
+  settings = settings.of_examples(examples)
   counts, counting = counted(reading)
   with warnings.catch_warnings():
     if of_names:  # the number of missed entities is warned of, as the lines below say

@@ -9,7 +9,6 @@ from typing import Annotated, Any, TextIO
 from tyro.conf import Positional, arg
 
 from luke_jax.cli.predict import STANDARD_INPUT, announced, examples_in
-from luke_jax.cli.printing import counted
 from luke_jax.cli.task_inputs import report_faults
 from luke_jax.convert.parts import ModelParts
 from luke_jax.convert.reading import read
@@ -17,12 +16,13 @@ from luke_jax.errors import InputError, at
 from luke_jax.files import Path, check_place, whole
 from luke_jax.formats.files import Faults
 from luke_jax.inference.settings import check_answer, task_of
-from luke_jax.inference.triples import Extractor, Name, Triple, merged
+from luke_jax.inference.triples import SHOWN, Extractor, Name, Triple, merged
 from luke_jax.runs.models import backbone_of, model_directory
 from luke_jax.tasks.labels.wordings import labels_in
-from luke_jax.tasks.predictions import Link, Relation, Span
+from luke_jax.tasks.predictions import Fact, Link, Span
 
 CHUNK = 64  # texts that are read together
+OfText = tuple[str, str, list[Triple]]  # the id of a text, the text and its triples
 
 
 def run(
@@ -31,17 +31,18 @@ def run(
   *,
   output: Path | None = None,
   names: Path = Path("english/ner"),
-  relations: Path = Path("english/relations"),
+  facts: Path = Path("english/facts"),
   linker: Path | None = None,
   labels: str = "",
-  threshold: float = 0.5,
+  threshold: float | None = None,
   each: bool = False,
 ) -> None:
   """Finds how the names in texts are related, and prints facts as lines of JSON.
 
   A fact is a head, a relation and a tail, with every place that says so: names mean the same thing
-  if a linker gives them one item or title, or else if they have the same words. Names are paired
-  that are in one sentence, with at most five others between them.
+  if a linker gives them one item or title, or else if they have the same words. All names of a text
+  are read together, up to 512 word pieces from one another. What is less sure than nine in ten is
+  left out, and counted.
 
       luke-jax triples "Ana Sousa, a daughter of Rui Sousa, was born in Porto."
       luke-jax triples texts.jsonl --linker runs/linker --output facts.jsonl
@@ -50,48 +51,60 @@ def run(
     source: File of texts, a text, an object of JSON, or - for standard input.
     output: File for the facts.
     names: Directory, name or run of a model that finds names.
-    relations: Directory, name or run of a model of relations.
+    facts: Directory, name or run of a model of facts.
     linker: Directory or run of a model that says what names mean.
     labels: For a model with labels at run time: those of the names to look for.
-    threshold: Least score of a relation.
+    threshold: Least score of a fact; without it, that from which nine in ten are right.
     each: Prints the triples of each text as they are found, instead of facts at the end.
   """
-  if not 0 <= threshold <= 1:
+  if threshold is not None and not 0 <= threshold <= 1:
     raise InputError(f"--threshold: {threshold:g}; expected a number from 0 to 1")
   if output:
     check_place(output)
-  extractor = _extractor(names, relations, linker, labels, threshold)
+  extractor = _extractor(names, facts, linker, labels, threshold)
+  least = Least(extractor.sure if threshold is None else threshold)
   faults = Faults()
   examples, _ = examples_in(task_of(extractor.names), source, faults)
-  found = _found(extractor, announced(examples))
+  found = least.kept(_found(extractor, announced(examples)))
+  single = extractor.task.single
   if output is None:
-    _write(found, each, sys.stdout)
+    _write(found, each, single, sys.stdout)
   else:
     with whole(output) as part, part.open("w", encoding="utf-8") as file:
-      number = _write(found, each, file)
+      number = _write(found, each, single, file)
     print(f"{output}: {number} {'triples' if each else 'facts'}")
+  if least.left_out and threshold is None:
+    rest = f"{least.left_out:,} less sure than {least.score:.2f} are left out"
+    print(f"{rest}; --threshold {SHOWN} shows them", file=sys.stderr)
   report_faults(faults)
 
 
+class Least:
+  """The least score of what is shown, and how much is left out."""
+
+  def __init__(self, score: float) -> None:
+    self.score, self.left_out = score, 0
+
+  def kept(self, found: Iterator[OfText]) -> Iterator[OfText]:
+    """Yields texts with those of their triples that are sure enough."""
+    for id, text, triples in found:
+      sure = [x for x in triples if x.score >= self.score]
+      self.left_out += len(triples) - len(sure)
+      yield id, text, sure
+
+
 def _extractor(
-  names: Path, relations: Path, linker: Path | None, labels: str, threshold: float
+  names: Path, facts: Path, linker: Path | None, labels: str, threshold: float | None
 ) -> Extractor:
   """Reads the models, each of which has to be of its task."""
   finder = _read(names, Span, "--names")
-  of_relations = _read(relations, Relation, "--relations")
+  of_facts = _read(facts, Fact, "--facts")
   linking = None if linker is None else _read(linker, Link, "--linker")
   asked = labels_in(labels) if labels else None
   if asked is None:
     with at(f"--names {names}"):
       task_of(finder).asked_of(None)
-  return Extractor(finder, of_relations, linking, asked, threshold, progress=_shown)
-
-
-def _shown(groups: Sequence[slice]) -> Iterator[slice]:
-  """Yields groups of pairs of names; says on stderr how many there are if they take a while."""
-  if len(groups) > 1:
-    print(f"reading {groups[-1].stop:,} pairs of names", file=sys.stderr)
-  yield from counted(groups, len(groups))
+  return Extractor(finder, of_facts, linking, asked, threshold=min(SHOWN, threshold or SHOWN))
 
 
 def _read(directory: Path, answer: type, option: str) -> ModelParts:
@@ -101,9 +114,7 @@ def _read(directory: Path, answer: type, option: str) -> ModelParts:
   return model
 
 
-def _found(
-  extractor: Extractor, examples: Iterator[Any]
-) -> Iterator[tuple[str, str, list[Triple]]]:
+def _found(extractor: Extractor, examples: Iterator[Any]) -> Iterator[OfText]:
   """Yields the id of each text, the text and its triples."""
   while chunk := list(itertools.islice(examples, CHUNK)):
     texts = [example.text for example in chunk]
@@ -111,7 +122,7 @@ def _found(
       yield example.id, example.text, triples
 
 
-def _write(found: Iterator[tuple[str, str, list[Triple]]], each: bool, file: TextIO) -> int:
+def _write(found: Iterator[OfText], each: bool, single: Sequence[str], file: TextIO) -> int:
   number = 0
   texts: dict[str, str] = {}
   if each:
@@ -124,10 +135,11 @@ def _write(found: Iterator[tuple[str, str, list[Triple]]], each: bool, file: Tex
     if triples:
       texts[id] = text
       kept.append((id, triples))
-  for fact in merged(kept):
+  for fact in merged(kept, single):
     evidence = [_place(x.id, texts[x.id], x.triple) for x in fact.evidence]
     named = {"head": _thing(fact.head), "relation": fact.relation, "tail": _thing(fact.tail)}
-    number += _line(file, {**named, "score": round(fact.score, 4), "evidence": evidence})
+    against = {"against": list(fact.against)} if fact.against else {}
+    number += _line(file, {**named, "score": round(fact.score, 4), **against, "evidence": evidence})
   return number
 
 

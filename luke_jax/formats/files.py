@@ -76,12 +76,13 @@ def labels_in(example: Mapping[str, Any]) -> list[str]:
   """Returns the labels of an example, an object as in JSON lines."""
   of_spans = [label for _, _, *labels in example.get("spans", ()) for label in labels]
   one = [example["label"]] if "label" in example else []
-  return [*example.get("labels", ()), *one, *of_spans]
+  of_facts = [label for _, _, label in example.get("facts", ())]
+  return [*example.get("labels", ()), *one, *of_spans, *of_facts]
 
 
 # Fields of examples that are answers, or say nothing of the text.
 _BESIDE = {"id", "place", "label", "labels", "spans", "unknown", "answers", "sentences"}
-_BESIDE |= {"links", "title"}
+_BESIDE |= {"facts", "links", "title"}
 
 
 def asked_in(example: Mapping[str, object]) -> str:

@@ -1,20 +1,24 @@
-"""Triples out of texts: two names, how they are related, and the sentence that says so."""
+"""Triples out of texts: two names, how they are related, and the sentences that say so."""
 
+import bisect
 import collections
 import itertools
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from luke_jax.convert.parts import ModelParts
-from luke_jax.inference.predicting import predict
-from luke_jax.inference.settings import task_of
-from luke_jax.tasks.predictions import Link, Relation, Span
+from luke_jax.inference.predicting import Abstaining, predict, predictions
+from luke_jax.inference.settings import sure_of, task_of
+from luke_jax.tasks.facts.dates import dates_in
+from luke_jax.tasks.facts.files import FactsExample, NameOfText
+from luke_jax.tasks.facts.task import Facts
+from luke_jax.tasks.predictions import Fact, Link, Span
 from luke_jax.text.sentences import split_sentences
 from luke_jax.text.tokenizer import Bounds
 
-GROUP = 512  # pairs of names that are read together
-APART = 5  # names at most between two that may be related
+SHOWN = 0.5  # score of facts, where nobody measured from which one nine in ten are right
+DATE = "TIME"  # the type of dates, for a model that knows it
 _NO_NAME = re.compile(r"[^\w\s]|_")
 _ARTICLE = re.compile(r"^the\s+")
 
@@ -31,29 +35,24 @@ class Name(NamedTuple):
   score: float = 1.0  # of the name and its label
 
   @property
+  def words(self) -> str:
+    """Returns its words, whatever their case, signs and a leading "the"."""
+    return _ARTICLE.sub("", " ".join(_NO_NAME.sub(" ", self.text.casefold()).split()))
+
+  @property
   def key(self) -> str:
-    """Returns the key that names of the same thing share: its item, its title, or their words."""
-    words = _ARTICLE.sub("", " ".join(_NO_NAME.sub(" ", self.text.casefold()).split()))
-    return self.item or self.title or words
+    """Returns the key that names of the same thing share: its item, its title, or its words."""
+    return self.item or self.title or self.words
 
 
 class Triple(NamedTuple):
-  """Two names of a text, their relation, and the sentence in which they have it."""
+  """Two names of a text, their relation, and the sentences in which they have it."""
 
   head: Name
   relation: str
   tail: Name
   score: float
   sentence: Bounds
-
-
-class Pair(NamedTuple):
-  """Two names of a sentence that may be related, and the number of their text."""
-
-  text: int
-  sentence: Bounds
-  head: Name
-  tail: Name
 
 
 class TripleEvidence(NamedTuple):
@@ -71,76 +70,83 @@ class MergedFact(NamedTuple):
   tail: Name
   score: float  # of the surest place
   evidence: tuple[TripleEvidence, ...]
+  against: tuple[str, ...] = ()  # other tails that the head has, of a relation that has one
 
 
 class Extractor(NamedTuple):
-  """The models that find triples: of names, of relations and perhaps of what names mean."""
+  """The models that find triples: of names, of facts and perhaps of what names mean."""
 
   names: ModelParts
-  relations: ModelParts | None = None
+  facts: ModelParts | None = None
   linker: ModelParts | None = None
   labels: Sequence[str] | Mapping[str, str] | None = None  # of names that are looked for
-  threshold: float = 0.5  # the least score of a relation
+  threshold: float | None = None  # the least score of a fact; None: as the model has it
   least: float | None = None  # score of a name
-  progress: Callable[[Sequence[slice]], Iterable[slice]] = iter  # over groups of pairs of names
 
   def triples(self, texts: Sequence[str]) -> list[list[Triple]]:
     """Returns the triples of each text, in order."""
     return self.related(texts, self.names_in(texts))
 
   def related(self, texts: Sequence[str], names: Sequence[Sequence[Name]]) -> list[list[Triple]]:
-    """Returns the triples of names in each text, in order."""
-    pairs = [
-      pair
-      for number, (text, of_text) in enumerate(zip(texts, names, strict=True))
-      for pair in _pairs(number, text, of_text)
+    """Returns the triples of names in each text, the surest first."""
+    assert self.facts is not None
+    abstaining = Abstaining(self.task, self.threshold)
+    groups = [same_things(of_text) for of_text in names]
+    examples = [
+      FactsExample(str(number), f"text {number}", text, tuple(map(_as_one, of_text)))
+      for number, (text, of_text) in enumerate(zip(texts, groups, strict=True))
     ]
-    triples: list[list[Triple]] = [[] for _ in texts]
-    for pair, relation in zip(pairs, self._relations(texts, pairs), strict=True):
-      if relation.label != self._none and relation.score >= self.threshold:
-        triples[pair.text].append(
-          Triple(pair.head, relation.label, pair.tail, relation.score, pair.sentence)
-        )
-    return triples
-
-  @property
-  def _none(self) -> str | None:
-    assert self.relations is not None
-    return task_of(self.relations).none_label
+    found = predictions(self.facts, abstaining.task, examples)
+    return [
+      _triples(example, of_text, abstaining.kept(facts))
+      for of_text, (example, facts) in zip(groups, found, strict=True)
+    ]
 
   def names_in(self, texts: Sequence[str]) -> list[list[Name]]:
-    """Returns the names of each text, with what they mean if there is a linker."""
+    """Returns the names of each text, with what they mean if there is a linker.
+
+    And its dates, where the model of facts reads them.
+    """
     found: list[list[Span]] = predict(self.names, texts, labels=self.labels, threshold=self.least)
     names = [
       [Name(x.text, x.start, x.end, x.label, score=x.score) for x in spans] for spans in found
     ]
-    if self.linker is None:
+    if self.linker is not None:
+      mentions = [[[x.start, x.end] for x in of_text] for of_text in names]
+      linked: list[list[Link]] = predict(self.linker, texts, mentions=mentions)
+      names = [
+        [_meaning(name, links) for name in of_text]
+        for of_text, links in zip(names, linked, strict=True)
+      ]
+    if self.facts is None or DATE not in self.task.types:
       return names
-    mentions = [[[x.start, x.end] for x in of_text] for of_text in names]
-    linked: list[list[Link]] = predict(self.linker, texts, mentions=mentions)
-    return [
-      [_meaning(name, links) for name in of_text]
-      for of_text, links in zip(names, linked, strict=True)
-    ]
+    return [_with_dates(*x) for x in zip(texts, names, strict=True)]
 
-  def _relations(self, texts: Sequence[str], pairs: Sequence[Pair]) -> list[Relation]:
-    if not pairs:
-      return []
-    assert self.relations is not None
-    sentences = [texts[pair.text][slice(*pair.sentence)] for pair in pairs]
-    heads, tails = (
-      [[name.start - pair.sentence[0], name.end - pair.sentence[0]] for pair, name in named]
-      for named in ([(x, x.head) for x in pairs], [(x, x.tail) for x in pairs])
-    )
-    edges = [*range(0, len(pairs), GROUP), len(pairs)]
-    groups = [slice(*bounds) for bounds in itertools.pairwise(edges)]
-    return [
-      relation
-      for group in self.progress(groups)
-      for relation in predict(
-        self.relations, sentences[group], head=heads[group], tail=tails[group]
-      )
-    ]
+  @property
+  def sure(self) -> float:
+    """Returns the score from which nine in ten facts are right, where somebody measured it."""
+    assert self.facts is not None
+    sure = sure_of(self.facts)
+    return SHOWN if sure is None else sure
+
+  @property
+  def task(self) -> Facts:
+    """Returns the task of the model of facts."""
+    assert self.facts is not None
+    task = task_of(self.facts)
+    assert isinstance(task, Facts)  # as its answers are facts
+    return task
+
+
+def _with_dates(text: str, names: Sequence[Name]) -> list[Name]:
+  """Returns the names of a text and its dates outside of them, in order."""
+  taken = [(name.start, name.end) for name in names]
+  dates = [
+    Name(text[start:end], start, end, DATE)
+    for start, end in dates_in(text)
+    if not any(start < last and first < end for first, last in taken)
+  ]
+  return sorted([*names, *dates], key=lambda name: (name.start, name.end))
 
 
 def _meaning(name: Name, links: Sequence[Link]) -> Name:
@@ -150,37 +156,93 @@ def _meaning(name: Name, links: Sequence[Link]) -> Name:
   return name if link is None else name._replace(title=link.title, item=link.item)
 
 
-def _pairs(number: int, text: str, names: Sequence[Name]) -> Iterator[Pair]:
-  """Yields two names of a sentence of a text in both orders."""
-  start = 0
-  for sentence in split_sentences(text, "en"):
-    end = start + len(sentence)
-    inside = [x for x in names if start <= x.start and x.end <= end]
-    for place, head in enumerate(inside):
-      for tail in inside[place + 1 : place + 2 + APART]:
-        if head.key != tail.key:
-          yield Pair(number, (start, end), head, tail)
-          yield Pair(number, (start, end), tail, head)
-    start = end
+def same_things(names: Sequence[Name]) -> list[list[Name]]:
+  """Returns the names of a text by what they mean, in order of their first mentions.
+
+  That are those with one key, and a short form with the one long form that it can stand for: a
+  person's first or last name, or the initials of an organisation.
+  """
+  groups: dict[str, list[Name]] = {}
+  for name in names:
+    groups.setdefault(name.key, []).append(name)
+  meant = {name.key for name in names if name.item or name.title}
+  for short in [x for x in groups if x not in meant]:
+    label, words = groups[short][0].label, groups[short][0].words
+    long = [x for x in groups if x != short and _stands_for(words, label, groups[x][0])]
+    if len(long) == 1:
+      groups[long[0]] += groups.pop(short)
+  ordered = (sorted(x, key=lambda name: name.start) for x in groups.values())
+  return sorted(ordered, key=lambda group: group[0].start)
 
 
-def merged(found: Iterable[tuple[str, Sequence[Triple]]]) -> list[MergedFact]:
+def _stands_for(short: str, label: str, name: Name) -> bool:
+  """Returns whether the words of a name of this label are short for another name."""
+  words = name.words.split()
+  if name.label != label or len(words) < 2 or " " in short:
+    return False
+  if label == "PER":
+    return short in (words[0], words[-1])
+  initials = "".join(word[0] for word in words)
+  capitals = "".join(word[0] for word in words if word not in ("of", "the", "and", "for"))
+  return label == "ORG" and len(short) > 1 and short in (initials, capitals)
+
+
+def _as_one(names: Sequence[Name]) -> NameOfText:
+  label = collections.Counter(name.label for name in names).most_common(1)[0][0]
+  return NameOfText(tuple((name.start, name.end) for name in names), label)
+
+
+def _triples(
+  example: FactsExample, groups: Sequence[Sequence[Name]], facts: Sequence[Fact]
+) -> list[Triple]:
+  """Returns the facts of a text as triples, each with the sentences from one name to the other."""
+  sentences = split_sentences(example.text, "en") if facts else []
+  ends = list(itertools.accumulate(map(len, sentences)))
+  triples = []
+  for fact in facts:
+    head, tail = (
+      next(x for x in groups[number] if (x.start, x.end) == mention[1:])
+      for number, mention in zip(fact.names, (fact.head, fact.tail), strict=True)
+    )
+    first = bisect.bisect_right(ends, min(head.start, tail.start))
+    last = bisect.bisect_left(ends, max(head.end, tail.end))
+    bounds = (ends[first - 1] if first else 0), ends[min(last, len(ends) - 1)]
+    triples.append(Triple(head, fact.label, tail, fact.score, bounds))
+  return triples
+
+
+def merged(
+  found: Iterable[tuple[str, Sequence[Triple]]], single: Sequence[str] = ()
+) -> list[MergedFact]:
   """Returns the facts of texts with their ids, those of the most places first.
 
   Names mean the same thing if they have one item, else one title, else the same words whatever
-  their case, signs and a leading "the".
+  their case, signs and a leading "the". Of `single` relations a head has one tail: several are
+  against each other.
   """
   places: dict[tuple[str, str, str], list[TripleEvidence]] = {}
   for id, triples in found:
     for triple in triples:
       key = triple.head.key, triple.relation, triple.tail.key
       places.setdefault(key, []).append(TripleEvidence(id, triple))
+  tails: dict[tuple[str, str], list[str]] = {}
+  for head, relation, tail in places:
+    tails.setdefault((head, relation), []).append(tail)
+  usual = {
+    key: tuple(_usual(getattr(x.triple, of) for x in evidence) for of in ("head", "tail"))
+    for key, evidence in places.items()
+  }
   facts = []
-  for evidence in places.values():
+  for key, evidence in places.items():
     evidence.sort(key=lambda x: -x.triple.score)
-    head, tail = (_usual(getattr(x.triple, of) for x in evidence) for of in ("head", "tail"))
+    head, relation, tail = key
+    others = [x for x in tails[head, relation] if x != tail] if relation in single else []
+    against = tuple(usual[head, relation, other][1].text for other in others)
     best = evidence[0].triple
-    facts.append(MergedFact(head, best.relation, tail, best.score, tuple(evidence)))
+    names = usual[key]
+    facts.append(
+      MergedFact(names[0], best.relation, names[1], best.score, tuple(evidence), against)
+    )
   return sorted(facts, key=lambda fact: (-len(fact.evidence), -fact.score))
 
 

@@ -123,10 +123,9 @@ def _on_files(
   if not examples:
     raise InputError(f"{task.train}: no examples; expected one at least")
   of_dev = read_examples(task, task.dev, faults) if task.dev else []
-  if not task.labels:
-    _ = task.found_labels(examples)  # which says if they are too few to learn from
-    # A label that dev alone has is one that the model misses, and no fault of the files.
-    task = dataclasses.replace(task, labels=task.found_labels([*examples, *of_dev]))
+  _ = task.of_examples(examples)  # which says if they are too few to learn from
+  # A label that dev alone has is one that the model misses, and no fault of the files.
+  task = task.of_examples([*examples, *of_dev])
   examples = checked(task, examples, faults)
   checked(task, of_dev, faults)  # whose faults should not wait for the model
   return task, examples

@@ -130,16 +130,44 @@ async function readText() {
       byId("other-title").textContent = other;
       drawNames(byId("other-names"), text, second, null);
     }
+    await readFacts(text, waiting.signal);
     await readTypes(text, waiting.signal);
   } catch (fault) {
     reported(fault);
   }
 }
 
+// Dates are names too: years, and days of a year that are written out.
+const DATES = /(?<![\w.,-])(?:\d{1,2} [A-Z][a-z]+ |[A-Z][a-z]+ \d{1,2}, )?(?:1\d|20)\d\d(?![\w-]|[.,]\d)/g;
+
+function withDates(text) {
+  const places = units(text);
+  const names = state.spans.map(({ start, end, label }) => [start, end, label]);
+  for (const found of text.matchAll(DATES)) {
+    const [start, end] = [found.index, found.index + found[0].length].map((x) => places.indexOf(x));
+    if (!names.some(([first, last]) => start < last && first < end)) names.push([start, end, "TIME"]);
+  }
+  return names;
+}
+
+async function readFacts(text, signal) {
+  if (!state.models.facts) return;
+  const { sure, name: model } = modelOf("facts");
+  const found = text.trim() ? await predict({ text, names: withDates(text), model }, signal) : [];
+  const kept = found.filter(({ score }) => score >= (sure ?? 0.5));
+  const table = element("table");
+  for (const { head, tail, label, score } of kept) table.append(row(head.text, label, tail.text, score));
+  byId("facts").replaceChildren(...(kept.length ? [table] : []));
+  const less = found.length - kept.length;
+  const none = kept.length ? "" : "No fact that the model is sure of.";
+  byId("facts-note").textContent = `${none} ${less ? `${less} less sure ones are left out.` : ""}`.trim();
+}
+
 // Without a model that finds names they are those that the user marks.
 function nameless(text) {
   [state.text, state.spans, state.types, state.chosen] = [text, [], [], []];
   byId("names").replaceChildren();
+  byId("facts").replaceChildren();
   say("");
 }
 
@@ -371,6 +399,10 @@ function writeCode() {
     load("types", "typing");
     lines.push(`print(types.predict(text, span=${head}))`);
   }
+  if (state.models.facts && state.spans.length) {
+    load("facts", "facts");
+    lines.push(`print(facts.predict(text, names=${JSON.stringify(withDates(textOf()))}))`);
+  }
   if (tail && state.models.relations) {
     load("relations", "relations");
     lines.push(`print(relations.predict(text, head=${head}, tail=${tail}))`);
@@ -426,6 +458,7 @@ function setUp({ models: all }) {
   const marking = state.models.typing || state.models.relations || state.models.cloze;
   byId("mark-help").hidden = !marking;
   byId("names-section").hidden = !state.models.ner && !marking;
+  byId("facts-section").hidden = !(state.models.facts && state.models.ner);
   byId("labels-section").hidden = !state.models.classification;
   byId("gap-section").hidden = !state.models.cloze;
   byId("question-section").hidden = !state.models.qa;

@@ -172,6 +172,10 @@ class TextTask(Settings, Generic[Example, Prediction]):
     """Returns what a training says of the labels of its examples."""
     return f"{len(self.labels)}: {', '.join(self.labels)}" if self.labels else "none"
 
+  def of_examples(self, examples: Sequence[Example]) -> Self:
+    """Returns the task with what the examples of its files decide, as their labels."""
+    return dataclasses.replace(self, labels=self.labels or self.found_labels(examples))
+
   # For the settings that suit these.
 
   @classmethod

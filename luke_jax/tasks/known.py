@@ -13,7 +13,16 @@ if TYPE_CHECKING:
   from luke_jax.training.task import Settings
 
 TaskName = Literal[
-  "typing", "relations", "ner", "cloze", "qa", "classification", "tagging", "linking", "labels"
+  "typing",
+  "relations",
+  "ner",
+  "cloze",
+  "qa",
+  "classification",
+  "tagging",
+  "linking",
+  "labels",
+  "facts",
 ]
 CLASSES = {
   "typing": "EntityTyping",
@@ -25,6 +34,7 @@ CLASSES = {
   "tagging": "Tagging",
   "linking": "EntityLinking",
   "labels": "LabelledNames",
+  "facts": "Facts",
 }
 
 

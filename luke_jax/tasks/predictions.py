@@ -62,6 +62,16 @@ class Relation(NamedTuple):
   score: float
 
 
+class Fact(NamedTuple):
+  """A relation between two names of a text, where these are nearest, and the model's confidence."""
+
+  head: Mention
+  tail: Mention
+  label: str
+  score: float
+  names: tuple[int, int]  # their numbers among those of the text
+
+
 class Answer(NamedTuple):
   """An answer, `text[start:end]` of its passage; for "no answer" the text is empty."""
 

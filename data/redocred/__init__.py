@@ -1,0 +1,1 @@
+"""Facts of Re-DocRED: documents, their sentences, and sentences that are denied."""
