@@ -17,14 +17,8 @@ from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 from luke_jax.errors import InputError
 from luke_jax.files import Path
 
-_WORDS = {
-  bool: "true or false",
-  int: "a whole number",
-  float: "a number",
-  str: "a text",
-  Path: "a path",
-  NoneType: "null",
-}
+_WORDS = {bool: "true or false", int: "a whole number", float: "a number", str: "a text"}
+_WORDS |= {Path: "a path", NoneType: "null"}
 # Of a union the strictest type that fits is chosen, since "2" is also a text.
 _STRICTEST = (Literal, NoneType, bool, int, float, tuple, Path, str)
 

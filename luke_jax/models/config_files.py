@@ -18,16 +18,8 @@ import json
 Config = TypeVar("Config")
 
 # Nothing else has a default that fits every released model.
-REQUIRED = (
-  "vocab_size",
-  "hidden_size",
-  "num_hidden_layers",
-  "num_attention_heads",
-  "intermediate_size",
-  "max_position_embeddings",
-  "type_vocab_size",
-  "layer_norm_eps",
-)
+REQUIRED = ("vocab_size", "hidden_size", "num_hidden_layers", "num_attention_heads")
+REQUIRED += ("intermediate_size", "max_position_embeddings", "type_vocab_size", "layer_norm_eps")
 _WRITTEN = ("id2label", "label2id", "architectures", "model_type")
 Fixed = Mapping[str, Any]
 # Those that an encoder has not.

@@ -84,14 +84,8 @@ class Run:
       raise InputError(f"run.{name}: {value!r}; expected a whole number from {least} to {_LARGEST}")
 
 
-_SMALLEST = {
-  "seed": 0,
-  "accumulation": 1,
-  "log_every": 1,
-  "save_every": 1,
-  "keep": 1,
-  "skip_bad_steps": 0,
-}
+_SMALLEST = {"seed": 0, "accumulation": 1, "log_every": 1, "save_every": 1, "keep": 1}
+_SMALLEST |= {"skip_bad_steps": 0}
 _LARGEST = 2**31 - 1  # steps and seeds are 32-bit
 
 
@@ -134,14 +128,8 @@ class Experiment:
     return self.task.engine()
 
 
-_GROUPS = {
-  "running": Running,
-  "data": Data,
-  "optimizer": Optimizer,
-  "schedule": Schedule,
-  "mesh": MeshShape,
-  "run": Run,
-}
+_GROUPS = {"running": Running, "data": Data, "optimizer": Optimizer, "schedule": Schedule}
+_GROUPS |= {"mesh": MeshShape, "run": Run}
 
 
 def total_steps(run: Run, records: int, batch_size: int) -> int:
