@@ -16,8 +16,16 @@ from luke_jax.files.copies import local
 from luke_jax.files.locks import locked
 from luke_jax.wiki.export import tables
 from luke_jax.wiki.read.pages import Page
-from luke_jax.wiki.read.wikidata import KINDS, Item, check_name, read_items, read_names
-from luke_jax.wiki.read.wikidata_sql import SQL, Sitelink, read_sql
+from luke_jax.wiki.read.wikidata import (
+  KINDS,
+  SQL,
+  Item,
+  Sitelink,
+  check_name,
+  read_items,
+  read_names,
+  read_sql,
+)
 from luke_jax.wiki.stages.files import save_array
 from luke_jax.wiki.stages.linked_sentences import Sentence, split_paragraph
 from luke_jax.wiki.stages.page_stage import Shards, shards_of
