@@ -147,7 +147,10 @@ def parity(
   with stderr_console().status(f"comparing {directory}"):
     parity = compare(directory, tolerance)
   console = Console()
-  console.print(_keys_table(parity))
+  table = Table("keys", "number", "which", title=parity.directory)
+  for what, names in parity.keys.items():
+    table.add_row(what, str(len(names)), ", ".join(names[:5]) + (" …" if len(names) > 5 else ""))
+  console.print(table)
   console.print(_numbers_table(parity))
   write_json(output, parity.as_json())
   verdict = "equal" if parity.passed else "DIFFERENT"
@@ -160,13 +163,6 @@ def parity(
     write_parity(directory, f"{sentence}; in float32, by `luke-jax parity`.")
   print(f"{sentence}; every figure in {output}")
   return 0 if parity.passed else 1
-
-
-def _keys_table(parity: Parity) -> Table:
-  table = Table("keys", "number", "which", title=parity.directory)
-  for what, names in parity.keys.items():
-    table.add_row(what, str(len(names)), ", ".join(names[:5]) + (" …" if len(names) > 5 else ""))
-  return table
 
 
 def _numbers_table(parity: Parity) -> Table:

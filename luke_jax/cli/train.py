@@ -98,7 +98,16 @@ def train(
     verbose: Prints every setting of a task's training.
     why: Prints which rule set what, and its reason.
   """
-  _check(output, profile, folds, curve)
+  if curve and folds is not None:
+    raise InputError("--curve: with --folds; expected one, as each share would train for each part")
+  if folds is not None and folds < training.LEAST_FOLDS:
+    raise InputError(f"--folds: {folds}; expected {training.LEAST_FOLDS} or more")
+  if profile and (curve or folds is not None):
+    raise InputError("--profile: with several trainings; expected it without --folds and --curve")
+  if profile < 0:
+    raise InputError(f"--profile: {profile}; expected a number of steps")
+  if not in_bucket(output) and re.match(r"\w+:/", str(output)):
+    raise InputError(f"--output: {output}; expected a folder, or gs://BUCKET/FOLDER")
   with watching(outcome) as watch:
     processes.join(*dataclasses.astuple(cluster), before=watch.with_others)
     share = HELD_OUT if curve and dev is None else folds and 1 / max(folds, 2)
@@ -114,7 +123,11 @@ def train(
     else:
       chosen = Chosen(read_experiment(experiment, set), [])
     if jax.process_index() == 0:
-      _print_begin(chosen, verbose=verbose, why=why)
+      every_setting = verbose or not chosen.reasons
+      print((describe if every_setting else outline)(chosen.experiment), flush=True)
+      settings = {f"{x.name}={x.value}": x.why for x in chosen.reasons if why}
+      for setting, reason in settings.items():
+        print(f"{setting:{max(map(len, settings))}}  {reason}", flush=True)
     resolved = chosen.experiment
     summary = _trained(resolved, output, folds, curve=curve, profile=profile)
     _print_end(summary, output, resolved)
@@ -164,29 +177,6 @@ def _warn_of_small_dev(experiment: Experiment) -> None:
     return
   if (dev := len(experiment.engine.records(experiment.backbone, "dev"))) < LEAST_DEV:
     warnings.warn(f"--curve: {training.untold(dev)}", stacklevel=2)
-
-
-def _check(output: Path, profile: int, folds: int | None, curve: bool) -> None:
-  """Raises InputError for an address that is no place to write to, and for no steps to trace."""
-  if curve and folds is not None:
-    raise InputError("--curve: with --folds; expected one, as each share would train for each part")
-  if folds is not None and folds < training.LEAST_FOLDS:
-    raise InputError(f"--folds: {folds}; expected {training.LEAST_FOLDS} or more")
-  if profile and (curve or folds is not None):
-    raise InputError("--profile: with several trainings; expected it without --folds and --curve")
-  if profile < 0:
-    raise InputError(f"--profile: {profile}; expected a number of steps")
-  if not in_bucket(output) and re.match(r"\w+:/", str(output)):
-    raise InputError(f"--output: {output}; expected a folder, or gs://BUCKET/FOLDER")
-
-
-def _print_begin(chosen: Chosen, *, verbose: bool, why: bool) -> None:
-  """Prints what will be trained, and which rule set what, with its reason."""
-  every_setting = verbose or not chosen.reasons
-  print((describe if every_setting else outline)(chosen.experiment), flush=True)
-  settings = {f"{x.name}={x.value}": x.why for x in chosen.reasons if why}
-  for setting, reason in settings.items():
-    print(f"{setting:{max(map(len, settings))}}  {reason}", flush=True)
 
 
 def _task(
