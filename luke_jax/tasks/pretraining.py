@@ -19,7 +19,7 @@ from luke_jax.pipeline.metadata import METADATA, Metadata, read_metadata, tokeni
 from luke_jax.pipeline.reads import Reads, cached
 from luke_jax.pipeline.rows import Masking, RowMaker, RowSizes, read_entities, read_words
 from luke_jax.pipeline.stored import Corpora, HeldOutRecords, StoredRecords, TrainingRecords
-from luke_jax.training.task import Batch, Params, Task
+from luke_jax.training.task import Batch, Params, Task, Tree
 
 
 def check_corpora(folders: Sequence[str], backbone: Backbone, sizes: RowSizes) -> None:
@@ -156,12 +156,7 @@ class Pretraining(Task):
     return masked_weights(batch, MICRO_BATCH if self.authors else None)
 
   def loss(
-    self,
-    backbone: Backbone,
-    params: Params,
-    batch: Batch,
-    weights: dict[str, jax.Array],
-    key: jax.Array | None,
+    self, backbone: Backbone, params: Params, batch: Batch, weights: Tree, key: jax.Array | None
   ) -> tuple[jax.Array, dict[str, jax.Array]]:
     """Returns the sum of the weighted losses of masked words, masked entities and pages."""
     loss, metrics = weighted(masked_scores(backbone, params, batch, key), weights)

@@ -16,7 +16,7 @@ from luke_jax.pipeline.reads import Reads
 from luke_jax.pipeline.rows import RowSizes
 from luke_jax.tasks.pretraining import masked_network, masked_scores, masked_weights, weighted
 from luke_jax.text.rows import Row, padded
-from luke_jax.training.task import Batch, Params, Task
+from luke_jax.training.task import Batch, Params, Task, Tree
 
 FIRST_WORD, FIRST_ENTITY = 5, 4  # after the special ones
 WORD_MASK, ENTITY_MASK = 4, 2
@@ -100,12 +100,7 @@ class SyntheticPretraining(Task):
     return masked_weights(batch)
 
   def loss(
-    self,
-    backbone: Backbone,
-    params: Params,
-    batch: Batch,
-    weights: dict[str, jax.Array],
-    key: jax.Array | None,
+    self, backbone: Backbone, params: Params, batch: Batch, weights: Tree, key: jax.Array | None
   ) -> tuple[jax.Array, dict[str, jax.Array]]:
     """Returns the sum of the weighted losses of masked words and masked entities."""
     loss, metrics = weighted(masked_scores(backbone, params, batch, key), weights)

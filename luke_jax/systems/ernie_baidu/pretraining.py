@@ -23,7 +23,7 @@ from luke_jax.systems.ernie_baidu.unit_files import UnitInstances, read_units
 from luke_jax.systems.ernie_baidu.units import CONTINUED, FIRST, SPECIAL, UnitInstance
 from luke_jax.tasks.pretraining import weighted
 from luke_jax.text import Tokenizer, load_tokenizer
-from luke_jax.training.task import Batch, Params, Task
+from luke_jax.training.task import Batch, Params, Task, Tree
 
 SELECTED_SHARE = 0.15  # of the units that are selected
 _RANDOM, _KEPT = 0.2, 0.1  # below which a random word replaces a selected one, or it stays
@@ -185,12 +185,7 @@ class UnitPretraining(Task):
     return {name: target_weights(mask) for name, mask in masks.items()}
 
   def loss(
-    self,
-    backbone: Backbone,
-    params: Params,
-    batch: Batch,
-    weights: dict[str, jax.Array],
-    key: jax.Array | None,
+    self, backbone: Backbone, params: Params, batch: Batch, weights: Tree, key: jax.Array | None
   ) -> tuple[jax.Array, dict[str, jax.Array]]:
     """Returns the sum of both losses."""
     loss, metrics = weighted(self._each(backbone, params, batch, key), weights)

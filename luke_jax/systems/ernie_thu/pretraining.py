@@ -21,7 +21,7 @@ from luke_jax.pipeline.reads import Reads
 from luke_jax.tasks import aligned
 from luke_jax.tasks.aligned import check_width, open_vectors
 from luke_jax.tasks.pretraining import weighted
-from luke_jax.training.task import Batch, Params, Task
+from luke_jax.training.task import Batch, Params, Task, Tree
 
 Arrays = dict[str, np.ndarray]
 
@@ -155,12 +155,7 @@ class AlignedPretraining(Task):
     return {name: target_weights(mask) for name, mask in masks.items()}
 
   def loss(
-    self,
-    backbone: Backbone,
-    params: Params,
-    batch: Batch,
-    weights: dict[str, jax.Array],
-    key: jax.Array | None,
+    self, backbone: Backbone, params: Params, batch: Batch, weights: Tree, key: jax.Array | None
   ) -> tuple[jax.Array, dict[str, jax.Array]]:
     """Returns the sum of the three losses."""
     loss, metrics = weighted(_each(self._outputs(backbone, params, batch, key), batch), weights)
