@@ -6,12 +6,16 @@ import sys
 import tomllib
 from pathlib import Path
 
+import jax
 import pytest
 from tiny import tiny_model
 
 from luke_jax.errors import InputError
+from luke_jax.inference.settings import settings_of
 from luke_jax.inference.triples import Extractor, Name, Triple
-from luke_jax.model import load
+from luke_jax.model import Model, load
+from luke_jax.models.network import initial_params
+from luke_jax.tasks.facts.task import Facts
 
 spacy = pytest.importorskip("spacy")
 from luke_jax import spacy as ours  # noqa: E402
@@ -27,17 +31,24 @@ TEXTS = ["Beyoncé lives in Los Angeles.", "", "Tokyo is far away from Los Angel
 
 @pytest.fixture(scope="module")
 def models(tmp_path_factory):
-  """Directories of a finder of names and of a model of relations, tiny and random."""
+  """Directories of a finder of names, of a model of relations and one of facts, tiny and random."""
   folder = tmp_path_factory.mktemp("spacy")
   for task in ("Span", "Pair"):
     tiny_model(f"LukeForEntity{task}Classification").save(folder / task)
+  start = tiny_model("LukeForEntitySpanClassification")
+  task = Facts(labels=("knows", "likes"), types=("PER",))
+  made = task.network(start.backbone)
+  params = initial_params(made, jax.random.key(0))
+  tokenizer, processor = start.tokenizer, start.processor
+  rest = settings_of(task)
+  Model(made, params, task.labels, tokenizer, processor, rest=rest).save(folder / "Facts")
   return folder
 
 
 @pytest.fixture(scope="module")
 def nlp(models):
   made = spacy.blank("en")
-  config = {"model": str(models / "Span"), "relations": str(models / "Pair"), "least_relation": 0.0}
+  config = {"model": str(models / "Span"), "facts": str(models / "Facts"), "least_fact": 0.0}
   made.add_pipe("luke_jax", config=config)
   return made
 
@@ -69,7 +80,7 @@ def test_a_stream_is_read_in_batches(nlp, monkeypatch):
 class Known:
   """Stands in for models: it finds three names, of which two overlap."""
 
-  relations = object()
+  facts = object()
 
   def names_in(self, texts):
     names = [
@@ -131,8 +142,8 @@ def test_a_model_of_another_task_is_refused(models):
   [
     ({"threshold": 2}, "threshold: 2; expected a number from 0 to 1"),
     ({"threshold": "0.5"}, "threshold: '0.5'; expected a number from 0 to 1"),
-    ({"least_relation": 2}, "least_relation: 2; expected a number from 0 to 1"),
-    ({"relations": "gone/model"}, "relations: gone/model: no such file or directory"),
+    ({"least_fact": 2}, "least_fact: 2; expected a number from 0 to 1"),
+    ({"facts": "gone/model"}, "facts: gone/model: no such file or directory"),
   ],
 )
 def test_a_faulty_setting_is_told_before_any_document(models, settings, fault):

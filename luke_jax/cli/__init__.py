@@ -31,7 +31,7 @@ SECTIONS = {
       "Reports what of this machine and its installation works, and what is missing.",
     ),
   },
-  "Tasks: typing, relations, ner, cloze, qa, classification, tagging, linking, labels": {
+  "Tasks: typing, relations, ner, cloze, qa, classification, tagging, linking, labels, facts": {
     "train": (
       "train:train",
       "Trains an experiment, or a model for a task on your files; or resumes.",

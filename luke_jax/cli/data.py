@@ -53,7 +53,7 @@ def data_check(
 
   Args:
     files: Files of examples, or FOLDER:SPLIT of a dataset.
-    task: typing, relations, ner, cloze, qa, classification, tagging, linking or labels.
+    task: typing, relations, ner, cloze, qa, classification, tagging, linking, labels or facts.
     model: Directory of the model that is to be trained, whose tokenizer reads the examples too.
     attributes: For classification: names of attributes that texts have, such as user,product.
   """

@@ -98,8 +98,8 @@ def evaluate(
       luke-jax evaluate ner runs/ner test.conll --html report.html
 
   Args:
-    task: typing, relations, ner, cloze, qa, classification, tagging, linking or labels, or an
-      experiment file that defines a task.
+    task: typing, relations, ner, cloze, qa, classification, tagging, linking, labels or facts, or
+      an experiment file that defines a task.
     directory: Directory or name of a model, or the folder of the run that made it.
     file: File of examples.
     skip_bad: Leaves out examples that are faulty, and counts them.
@@ -238,7 +238,7 @@ def score(
       luke-jax score qa --gold dev-v1.1.json --predictions answers.json
 
   Args:
-    task: typing, relations, ner, cloze, qa, classification, tagging, linking or labels.
+    task: typing, relations, ner, cloze, qa, classification, tagging, linking, labels or facts.
     gold: File of examples with answers.
     predictions: File of predictions.
     skip_bad: Leaves out examples that are faulty, and counts them.
@@ -280,8 +280,8 @@ def calibrate(
       luke-jax calibrate ner runs/ner dev.conll
 
   Args:
-    task: typing, relations, ner, cloze, qa, classification, tagging, linking or labels, or an
-      experiment file that defines a task.
+    task: typing, relations, ner, cloze, qa, classification, tagging, linking, labels or facts, or
+      an experiment file that defines a task.
     directory: Directory or name of a model, or the folder of the run that made it.
     file: File of examples with answers, which nothing was trained on.
     skip_bad: Leaves out examples that are faulty, and counts them.

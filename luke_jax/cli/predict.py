@@ -53,8 +53,8 @@ def run(
       luke-jax predict labels runs/labels texts.txt --labels "ship, award: a prize given for merit"
 
   Args:
-    task: typing, relations, ner, cloze, qa, classification, tagging, linking or labels, or an
-      experiment file that defines a task.
+    task: typing, relations, ner, cloze, qa, classification, tagging, linking, labels or facts, or
+      an experiment file that defines a task.
     directory: Directory or name of a model, or the folder of the run that made it.
     source: File of examples, a text, an object of JSON, or - for standard input.
     output: File for the predictions: a page if its name ends in .html, and of ner and tagging in

@@ -73,8 +73,8 @@ def train(
   """Trains what an experiment file describes; the same command resumes a run.
 
   Or fine-tunes a model on files of a task: typing, relations, ner, cloze, qa, classification,
-  tagging, linking or labels. Labels are those of the training file, and settings suit its examples;
-  OUTPUT/model is the model.
+  tagging, linking, labels or facts. Labels are those of the training file, and settings suit its
+  examples; OUTPUT/model is the model.
 
   On a cluster or a TPU slice run the same command on every host. SIGTERM saves a checkpoint and
   leaves with status 75, Ctrl-C with 130, and the same command goes on. The last line is JSON.
@@ -241,8 +241,8 @@ def list_settings(task: Annotated[str, Positional, arg(metavar="TASK|EXPERIMENT"
       luke-jax settings ner
 
   Args:
-    task: typing, relations, ner, cloze, qa, classification, tagging, linking or labels, or an
-      experiment file.
+    task: typing, relations, ner, cloze, qa, classification, tagging, linking, labels or facts, or
+      an experiment file.
   """
   if is_name(task):
     experiment = plain_experiment(task)

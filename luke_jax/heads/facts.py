@@ -11,7 +11,7 @@ import numpy as np
 from jaxtyping import Array, Float, Int
 
 from luke_jax.errors import InputError
-from luke_jax.heads.labels import ENDS, STARTS, Places, span_features
+from luke_jax.heads.labels import ENDS, STARTS, Places
 from luke_jax.models.head import LabelHead, Outputs, SavedHead, States, Tables
 from luke_jax.models.system import Backbone
 from luke_jax.nn import losses
@@ -20,7 +20,7 @@ from luke_jax.nn.layers import Dense, Dropout, initializer, parameter
 MENTIONS, TYPES = "name_mentions", "name_types"
 ENTRY = "fact_types"  # of config.json: the number of types that names may have
 NAMES, MENTIONS_OF_NAME = 40, 8  # that a row has room for
-WIDTH, BLOCK = 256, 16  # of the vectors of names, and of the parts that are multiplied
+WIDTH, BLOCK = 192, 8  # of the vectors of names, and of the parts that are multiplied
 NEVER = -1e9  # logit of what is left out
 ASKING, ASKED = 6, 32  # heads of the attention of names over words, and their width
 
@@ -28,10 +28,10 @@ ASKING, ASKED = 6, 32  # heads of the attention of names over words, and their w
 class FactHead(LabelHead):
   """Logits of all relations of all pairs of names, each above 0 if the relation holds.
 
-  A name is the mean of its mentions' first and last words, and of their own states where the system
-  has entity tokens. Two names are scored by a product in blocks, by what both attend to among the
-  words (Zhou et al., AAAI 2021), and by their types. What holds has to beat a threshold that is
-  learnt for each pair, which is taken off the logits.
+  A name is the mean of its mentions: of their first and last words, and of their own states where
+  the system has entity tokens. Two names are scored by a product in blocks, by what both attend to
+  among the words (Zhou et al., AAAI 2021), and by their types. What holds has to beat a threshold
+  that is learnt for each pair, which is taken off the logits.
   """
 
   types: int = 0  # that names may have
@@ -80,20 +80,16 @@ class FactHead(LabelHead):
     """Returns logits (B, N, N, C) of heads and tails, without meaning for names that are none."""
     n, words = self.numerics, Dropout(self.numerics.dropout)(states.words)
     mentions = self._mentions(words, states.entities, entity_start_positions, entity_end_positions)
-    names = _means(mentions, name_mentions)  # (B, N, F)
-    types = jax.nn.one_hot(name_types, self.types + 1, dtype=names.dtype)
-    names = jnp.concatenate([names, types], axis=-1)
+    types = jax.nn.one_hot(name_types, self.types + 1, dtype=mentions.dtype)
+    names = jnp.concatenate([_means(mentions, name_mentions), types], axis=-1)  # (B, N, F)
     head, tail = (
-      Dropout(n.dropout)(jnp.tanh(Dense(n, (WIDTH,), name=f"{side}_transform")(names)))
+      Dropout(n.dropout)(jnp.tanh(Dense(n, (WIDTH,), name=f"fact_{side}")(names)))
       for side in ("head", "tail")
     )
-    logits = self._products(head, tail)
-    context = self._context(names, words, attention_mask)  # (B, N, N, WIDTH)
-    pairs = Dense(n, (WIDTH,), name="head_pair")(names)[:, :, None] + context
-    pairs += Dense(n, (WIDTH,), use_bias=False, name="tail_pair")(names)[:, None]
+    pairs = head[:, :, None] + tail[:, None] + self._context(head, tail, words, attention_mask)
     pairs = Dropout(n.dropout)(nn.gelu(pairs))
-    logits += Dense(n, (self.labels + 1,), output="float32", name="pair_classifier")(pairs)
-    logits += self._of_types(types)
+    logits = Dense(n, (self.labels + 1,), output="float32", name="fact_pair")(pairs)
+    logits += self._products(head, tail) + self._of_types(types)
     return {"logits": logits[..., :-1] - logits[..., -1:]}
 
   def _mentions(
@@ -103,10 +99,12 @@ class FactHead(LabelHead):
     starts: Places,
     ends: Places,
   ) -> Float[Array, "B E F"]:
-    if entities is not None:
-      return span_features(words, Dropout(self.numerics.dropout)(entities), starts, ends)
-    edges = (jnp.take_along_axis(words, x[..., None], axis=1) for x in (starts, ends))
-    return jnp.concatenate([*edges], axis=-1)
+    """Returns the means of mentions' first and last words, and their own states if any."""
+    first, last = (jnp.take_along_axis(words, x[..., None], axis=1) for x in (starts, ends))
+    edges = (first + last) / 2
+    if entities is None:
+      return edges
+    return jnp.concatenate([edges, Dropout(self.numerics.dropout)(entities)], axis=-1)
 
   def _products(
     self, head: Float[Array, "B N WIDTH"], tail: Float[Array, "B N WIDTH"]
@@ -117,7 +115,7 @@ class FactHead(LabelHead):
     """
     n, labels = self.numerics, self.labels + 1
     shape = (WIDTH // BLOCK, BLOCK, BLOCK * labels)
-    kernel = parameter(self, "block_kernel", initializer(n, 1 / WIDTH), shape).astype(n.dtype)
+    kernel = _Weights(initializer(n, 1 / WIDTH), shape, name="fact_blocks")().astype(n.dtype)
     parts = (*head.shape[:2], shape[0], BLOCK)
     of_heads = jnp.einsum("bngi,gix->bngx", head.reshape(parts), kernel)
     of_heads = of_heads.reshape(*parts, labels)
@@ -125,27 +123,25 @@ class FactHead(LabelHead):
     return jnp.einsum("bhgjc,btgj->bhtc", of_heads, tail.reshape(parts), **wide)
 
   def _context(
-    self, names: Float[Array, "B N F"], words: Float[Array, "B W D"], mask: Int[Array, "B W"] | None
+    self,
+    head: Float[Array, "B N WIDTH"],
+    tail: Float[Array, "B N WIDTH"],
+    words: Float[Array, "B W D"],
+    mask: Int[Array, "B W"] | None,
   ) -> Float[Array, "B N N WIDTH"]:
     """Returns what both names of each pair attend to: the product of their attention, as shares."""
-    n = self.numerics
-    shape = (ASKING, ASKED)
-    queries = Dense(n, shape, name="name_query")(names)
-    keys = Dense(n, shape, name="word_key")(words)
-    values = Dense(n, (WIDTH,), name="word_value")(words)
-    scores = jnp.einsum("bnah,bwah->banw", queries, keys, preferred_element_type=jnp.float32)
-    scores /= math.sqrt(ASKED)
-    if mask is not None:
-      scores = jnp.where(mask[:, None, None] != 0, scores, jnp.finfo(jnp.float32).min)
-    shares = jax.nn.softmax(scores)
-    both = jnp.einsum("bahw,batw->bhtw", shares, shares)
+    keys = Dense(self.numerics, (ASKING, ASKED), name="fact_key")(words)
+    values = Dense(self.numerics, (WIDTH,), name="fact_value")(words)
+    query = Dense(self.numerics, (ASKING, ASKED), name="fact_query")
+    of_heads, of_tails = (_shares(query(x), keys, mask) for x in (head, tail))
+    both = jnp.einsum("bahw,batw->bhtw", of_heads, of_tails)
     both /= both.sum(-1, keepdims=True) + 1e-9
     return jnp.einsum("bhtw,bwd->bhtd", both.astype(values.dtype), values)
 
   def _of_types(self, types: Float[Array, "B N T"]) -> Float[Array, "B N N C"]:
     """Returns what the types of head and tail say by themselves."""
     shape = (types.shape[-1], types.shape[-1], self.labels + 1)
-    kernel = parameter(self, "type_kernel", nn.initializers.zeros, shape)
+    kernel = _Weights(nn.initializers.zeros, shape, name="fact_types")()
     return jnp.einsum("bhs,btu,suc->bhtc", *(types.astype(jnp.float32),) * 2, kernel)
 
   def loss(
@@ -163,6 +159,28 @@ class FactHead(LabelHead):
     wrong = _with_threshold(jnp.where(labels == 0, logits, NEVER))
     of_right = jnp.where(labels == 1, right[..., None] - logits, 0).sum(-1)
     return losses.mean_where(of_right + wrong, (labels != losses.IGNORED).any(-1), weights)
+
+
+class _Weights(nn.Module):
+  """Numbers that are learnt, under a name of their own."""
+
+  initializer: nn.initializers.Initializer
+  shape: tuple[int, ...]
+
+  @nn.compact
+  def __call__(self) -> jax.Array:
+    return parameter(self, "weights", self.initializer, self.shape)
+
+
+def _shares(
+  queries: Float[Array, "B N A H"], keys: Float[Array, "B W A H"], mask: Int[Array, "B W"] | None
+) -> Float[Array, "B A N W"]:
+  """Returns how much names attend to each word, by heads."""
+  scores = jnp.einsum("bnah,bwah->banw", queries, keys, preferred_element_type=jnp.float32)
+  scores /= math.sqrt(ASKED)
+  if mask is not None:
+    scores = jnp.where(mask[:, None, None] != 0, scores, jnp.finfo(jnp.float32).min)
+  return jax.nn.softmax(scores)
 
 
 def _with_threshold(logits: Float[Array, "B N N C"]) -> Float[Array, "B N N"]:

@@ -161,7 +161,7 @@ class Keys:
   # Starts of the names of heads, which are left out where another head is wanted.
   heads: tuple[str, ...] = (
     *("classifier.", "qa_outputs.", "scorer.", "name_", "candidate_", "none_classifier."),
-    *("prior_scale.", *_STARTS),
+    *("prior_scale.", "fact_", *_STARTS),
   )
 
   @classmethod

@@ -134,7 +134,7 @@ def fine_tune(
 ) -> Trained:
   """Fine-tunes a model for a task, and returns it with its scores.
 
-  `task` is typing, relations, ner, cloze, qa, classification, tagging, linking or labels, or a
+  `task` is typing, relations, ner, cloze, qa, classification, tagging, linking, labels, facts or a
   class of one's own.
   `train` and `dev` are files, or examples as dictionaries of the fields that JSON lines have: a
   list, a data set of Hugging Face, a data frame. A dictionary of data sets has "train", and perhaps

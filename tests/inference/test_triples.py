@@ -8,8 +8,9 @@ from hypothesis import strategies as st
 
 from luke_jax.cli import main
 from luke_jax.inference import triples
-from luke_jax.inference.triples import APART, Extractor, Name, Triple, _pairs, merged
-from luke_jax.tasks.predictions import Link, Mention, Relation, Span
+from luke_jax.inference.triples import Extractor, Name, Triple, merged, same_things
+from luke_jax.tasks.facts.task import Facts
+from luke_jax.tasks.predictions import Fact, Link, Mention, Span
 
 TEXT = "Ana married Bo in Castrel. Chad won."
 WHERE = {"Ana": (0, 3), "Bo": (12, 14), "Castrel": (18, 25), "Chad": (27, 31)}
@@ -19,28 +20,37 @@ def name(text, **meant):
   return Name(text, *WHERE.get(text, (0, len(text))), "PER", **meant)
 
 
-def test_names_of_a_sentence_are_paired_in_both_orders():
-  names = [name(x) for x in WHERE]
-  pairs = [(x.head.text, x.tail.text) for x in _pairs(0, TEXT, names)]
-  assert len(pairs) == 6 and ("Ana", "Bo") in pairs and ("Bo", "Ana") in pairs
-  assert not any("Chad" in pair for pair in pairs)
-  assert {TEXT[slice(*x.sentence)].strip() for x in _pairs(0, TEXT, names)} == {
-    "Ana married Bo in Castrel."
-  }
+def groups(*names):
+  return [[x.text for x in group] for group in same_things(names)]
 
 
-@given(st.integers(0, 40))
-def test_pairs_grow_as_names_do(count):
-  text = ", ".join(f"N{i:02}" for i in range(count))
-  names = [Name(f"N{i:02}", 5 * i, 5 * i + 3, "PER") for i in range(count)]
-  pairs = list(_pairs(0, text, names))
-  assert len(pairs) <= 2 * count * (APART + 1)
-  assert all(abs(x.head.start - x.tail.start) <= 5 * (APART + 1) for x in pairs)
+def at(start, text, label="PER", **meant):
+  return Name(text, start, start + len(text), label, **meant)
 
 
-def test_the_same_thing_twice_is_no_pair():
-  names = [name("Ana", item="Q1"), name("Bo", item="Q1")]
-  assert not list(_pairs(0, TEXT, names))
+def test_short_forms_are_of_the_one_long_form_that_they_stand_for():
+  ana, lund, bo = at(0, "Ana Lund"), at(20, "Lund"), at(40, "Bo")
+  assert groups(lund, ana, bo) == [["Ana Lund", "Lund"], ["Bo"]]
+  assert groups(ana, lund, at(60, "Eva Lund")) == [["Ana Lund"], ["Lund"], ["Eva Lund"]]
+  lake = at(30, "Lund", "LOC")
+  assert groups(ana, lake) == [["Ana Lund"], ["Lund"]]
+  guild, initials = at(0, "Guild of North Potters", "ORG"), at(30, "GNP", "ORG")
+  assert groups(guild, initials) == [["Guild of North Potters", "GNP"]]
+  assert groups(guild, at(30, "Potters", "ORG")) == [["Guild of North Potters"], ["Potters"]]
+  assert groups() == []
+
+
+def test_what_a_linker_says_goes_before_words():
+  one, other = at(0, "Ana", item="Q1"), at(9, "Ana", item="Q2")
+  assert groups(one, other, at(20, "Anne", item="Q1")) == [["Ana", "Anne"], ["Ana"]]
+
+
+@given(st.lists(st.sampled_from(["Ana", "Lund", "Ana Lund", "the Ana", "AL"]), max_size=12))
+def test_every_name_is_in_one_group(words):
+  names = [at(20 * i, x) for i, x in enumerate(words)]
+  found = same_things(names)
+  assert sorted(x for group in found for x in group) == sorted(names)
+  assert all(len({x.key for x in group}) <= 4 for group in found)
 
 
 @pytest.mark.parametrize(
@@ -71,10 +81,18 @@ def test_facts_have_all_their_places_and_the_usual_name():
   assert [x.id for x in first.evidence] == ["1", "2", "2"] and len(second.evidence) == 1
 
 
-class Made(Extractor):
-  """An extractor whose models do not matter, as `predict` is replaced."""
+def test_two_tails_of_a_relation_that_has_one_are_against_each_other():
+  found = [("1", [triple(name("Ana"), name(x), 0.9, "born") for x in ("1963", "1964")])]
+  first, second = merged(found, ["born"])
+  assert (first.against, second.against) == (("1964",), ("1963",))
+  assert [x.against for x in merged(found)] == [(), ()]
 
-  _none = "no_relation"
+
+class Made(Extractor):
+  """An extractor whose models do not matter, as `predict` and `predictions` are replaced."""
+
+  task = Facts(labels=("spouse",), types=("PER", "TIME"))
+  sure = 0.5
 
 
 @pytest.fixture
@@ -84,40 +102,59 @@ def predicted(monkeypatch):
   def predict(model, texts, **fields):
     if model == "names":
       return [[Span(x, *WHERE[x], "PER", 1.0) for x in WHERE] if text else [] for text in texts]
-    if model == "linker":
-      return [[Link(TEXT[s:e], s, e, "T", f"Q{s}", 1.0) for s, e in x] for x in fields["mentions"]]
-    labels = []
-    for text, (start, end), (first, last) in zip(
-      texts, fields["head"], fields["tail"], strict=True
-    ):
-      married = {text[start:end], text[first:last]} == {"Ana", "Bo"}
-      mentions = Mention(text[start:end], start, end), Mention(text[first:last], first, last)
-      labels.append(Relation(*mentions, "spouse" if married else "no_relation", 0.8))
-    return labels
+    return [[Link(TEXT[s:e], s, e, "T", f"Q{s}", 1.0) for s, e in x] for x in fields["mentions"]]
+
+  def predictions(model, task, examples):
+    assert model == "facts"
+    for example in examples:
+      mentions = [
+        Mention(example.text[slice(*x.mentions[0])], *x.mentions[0]) for x in example.names
+      ]
+      both = [[0, 1], [1, 0]] if len(mentions) > 1 else []
+      yield example, [Fact(mentions[h], mentions[t], "spouse", 0.8, (h, t)) for h, t in both]
 
   monkeypatch.setattr(triples, "predict", predict)
+  monkeypatch.setattr(triples, "predictions", predictions)
 
 
-def test_only_relations_that_are_sure_are_kept(predicted):
-  found = Made("names", "relations").triples([TEXT, ""])
+def test_only_facts_that_are_sure_are_kept(predicted):
+  found = Made("names", "facts").triples([TEXT, ""])
   assert [(x.head.text, x.relation, x.tail.text) for x in found[0]] == [
     ("Ana", "spouse", "Bo"),
     ("Bo", "spouse", "Ana"),
   ]
-  assert found[1] == [] and TEXT[slice(*found[0][0].sentence)].startswith("Ana")
-  assert Made("names", "relations", threshold=0.9).triples([TEXT]) == [[]]
+  assert (
+    found[1] == [] and TEXT[slice(*found[0][0].sentence)].strip() == "Ana married Bo in Castrel."
+  )
+  assert Made("names", "facts", threshold=0.9).triples([TEXT]) == [[]]
 
 
-def test_pairs_are_read_in_groups_that_a_bar_can_count(predicted, monkeypatch):
-  monkeypatch.setattr(triples, "GROUP", 4)
-  groups = []
-  counting = Made("names", "relations", progress=lambda x: groups.extend(x) or x)
-  assert counting.triples([TEXT]) == Made("names", "relations").triples([TEXT])
-  assert groups == [slice(0, 4), slice(4, 6)]
+def test_dates_are_names_for_a_model_that_knows_them(predicted):
+  text = TEXT + " That was in 1963, on 4 May 1964."
+  (names,) = Made("names", "facts").names_in([text])
+  assert [(x.text, x.label) for x in names if x.label == "TIME"] == [
+    ("1963", "TIME"),
+    ("4 May 1964", "TIME"),
+  ]
+  (without,) = Made("names").names_in([text])
+  assert {x.label for x in without} == {"PER"}
+
+
+def test_sentences_are_those_from_one_name_to_the_other(predicted, monkeypatch):
+  far = (0, 3), (27, 31)
+
+  def predictions(model, task, examples):
+    for example in examples:
+      head, tail = (Mention(example.text[slice(*x)], *x) for x in far)
+      yield example, [Fact(head, tail, "spouse", 0.8, (0, 3))]
+
+  monkeypatch.setattr(triples, "predictions", predictions)
+  ((one,),) = Made("names", "facts").triples([TEXT])
+  assert TEXT[slice(*one.sentence)] == TEXT
 
 
 def test_a_linker_says_what_names_mean(predicted):
-  ((one, _),) = Made("names", "relations", "linker").triples([TEXT])
+  ((one, _),) = Made("names", "facts", "linker").triples([TEXT])
   assert (one.head.item, one.head.title, one.tail.item) == ("Q0", "T", "Q12")
 
 
@@ -129,13 +166,13 @@ def test_a_name_that_a_linker_has_no_room_for_means_nothing(predicted, monkeypat
     return [x[:1] + x[2:] for x in found] if model == "linker" else found
 
   monkeypatch.setattr(triples, "predict", without_bo)
-  ((one, _),) = Made("names", "relations", "linker").triples([TEXT])
+  ((one, _),) = Made("names", "facts", "linker").triples([TEXT])
   assert (one.head.item, one.tail.item) == ("Q0", None)
 
 
 def test_the_command_finds_nothing_without_names(capsys, tmp_path):
   model = "data/sample_model"
-  assert main(["triples", TEXT, "--names", model, "--relations", model]) == 2
+  assert main(["triples", TEXT, "--names", model, "--facts", model]) == 2
   assert "luke-jax:" in capsys.readouterr().err
   assert main(["triples", TEXT, "--threshold", "2"]) == 2
   assert "--threshold: 2" in capsys.readouterr().err

@@ -149,7 +149,6 @@ def test_every_class_has_goldens():
       seen |= set(json.loads(str(file["config"]))["architectures"])
   # transformers has none of them; tests/nn/test_crf.py compares the chain with pytorch-crf, and
   # tests/heads/attributes/test_layers.py the layers with golden numbers.
-  others = {
-    class_names(LukeConfig)[kind] for kind in ("crf", "attributes", "mean_text", "linking", "match")
-  }
+  kinds = ("crf", "attributes", "mean_text", "linking", "match", "facts")
+  others = {class_names(LukeConfig)[kind] for kind in kinds}
   assert seen == set(class_names(LukeConfig).values()) - others

@@ -1,0 +1,150 @@
+"""Scores facts as people get them: python -m data.redocred.score [FACTS] [NAMES] [FOLDER].
+
+FACTS and NAMES are models, english/facts and english/ner unless they are given; FOLDER is
+datasets/redocred. Prints, for the test documents, precision and recall with the names that people
+marked and with those that the model finds; and for data/hard_facts how many of the texts that state
+a fact, and of those that deny it, give it.
+"""
+
+import collections
+import json
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import numpy as np
+
+from luke_jax import files
+from luke_jax.convert.parts import ModelParts
+from luke_jax.convert.reading import read as read_model
+from luke_jax.formats.files import Faults
+from luke_jax.inference.predicting import predictions
+from luke_jax.inference.triples import Extractor, Name
+from luke_jax.runs.models import model_directory
+from luke_jax.tasks.calibration import Answered, calibration_error
+from luke_jax.tasks.facts.files import FactsExample, Holds, read
+from luke_jax.tasks.facts.score import precision_at
+from luke_jax.tasks.predictions import Fact
+
+HARD = Path(__file__).parents[1] / "hard_facts" / "pairs.jsonl"
+RECALLS = (0.1, 0.25, 0.3, 0.5)
+LEAST = 0.02
+
+
+def main(facts: str, names: str, folder: Path) -> None:
+  """Prints all figures as lines of JSON."""
+  of_facts, finder = (read_model(model_directory(files.Path(x))) for x in (facts, names))
+  extractor = Extractor(finder, of_facts, threshold=LEAST)
+  documents = read(files.Path(folder / "test.jsonl"), Faults())
+  print(json.dumps({"sure": round(extractor.sure, 4), "documents": len(documents)}))
+  marked = [_counted(x, facts) for x, facts in found(extractor, of_facts, documents)]
+  print(
+    json.dumps({"names": "as people marked them", **figures(documents, marked, extractor.sure)})
+  )
+  told = extractor.triples([x.text for x in documents])
+  by_model = [list(_matched(x, of_one)) for x, of_one in zip(documents, told, strict=True)]
+  print(
+    json.dumps({"names": "as the model finds them", **figures(documents, by_model, extractor.sure)})
+  )
+  for least in (0.5, extractor.sure):
+    print(json.dumps({"least": round(least, 4), **hard(extractor, of_facts, least)}))
+
+
+def found(
+  extractor: Extractor, model: ModelParts, examples: Sequence[FactsExample]
+) -> Iterator[tuple[FactsExample, list[Fact]]]:
+  """Yields texts with all facts that the model finds among the names that they have."""
+  yield from predictions(model, extractor.task.with_threshold(LEAST), examples)
+
+
+def _counted(example: FactsExample, facts: Sequence[Fact]) -> list[tuple[bool, Answered]]:
+  gold = set(example.facts or ())
+  held = [(Holds(*x.names, x.label), x.score) for x in facts]
+  return [(example.inside(x), Answered(score, x in gold)) for x, score in held]
+
+
+def _matched(example: FactsExample, triples: Sequence) -> Iterator[tuple[bool, Answered]]:
+  """Yields what became of triples; names that people did not mark make them wrong."""
+  gold, seen = set(example.facts or ()), set()
+  for x in triples:
+    head, tail = (_number(example, name) for name in (x.head, x.tail))
+    known = head is not None and tail is not None
+    fact = Holds(head, tail, x.relation) if known else None
+    if fact in seen:
+      continue
+    seen.add(fact) if fact else None
+    yield not known or example.inside(fact), Answered(x.score, fact in gold)
+
+
+def _number(example: FactsExample, name: Name) -> int | None:
+  """Returns the number of the marked name whose mention shares most with a name, if half of it."""
+  shares = [
+    (
+      max(0, min(end, name.end) - max(start, name.start)) / max(end - start, name.end - name.start),
+      i,
+    )
+    for i, x in enumerate(example.names)
+    for start, end in x.mentions
+  ]
+  share, number = max(shares, default=(0, 0))
+  return number if share >= 0.5 else None
+
+
+def figures(
+  examples: Sequence[FactsExample], answers: Sequence[Sequence[tuple[bool, Answered]]], sure: float
+) -> dict[str, float]:
+  """Returns precision at recalls inside sentences, F1, and what is shown by default."""
+  gold = [(example, fact) for example in examples for fact in example.facts or ()]
+  inside_gold = sum(example.inside(fact) for example, fact in gold)
+  every = [x for of_one in answers for x in of_one]
+  inside = [x for is_inside, x in every if is_inside]
+  of_all = [x for _, x in every]
+  shown = [x for x in of_all if x.score >= sure]
+  given = [x for x in of_all if x.score >= 0.5]
+  return {
+    "f1": _f1(of_all, len(gold)),
+    "f1_inside": _f1(inside, inside_gold),
+    **{f"precision_at_{x}_inside": round(precision_at(inside, inside_gold, x), 3) for x in RECALLS},
+    "shown": len(shown),
+    "shown_precision": round(sum(x.right for x in shown) / max(1, len(shown)), 3),
+    "shown_recall": round(sum(x.right for x in shown) / len(gold), 3),
+    "calibration_error": round(calibration_error(given), 3),
+    "false_facts": round(sum(not x.right for x in given) / len(examples), 2),
+  }
+
+
+def _f1(answers: Sequence[Answered], gold: int) -> float:
+  given = [x.right for x in answers if x.score >= 0.5]
+  return round(2 * float(np.sum(given)) / max(1, len(given) + gold), 3)
+
+
+def hard(extractor: Extractor, model: ModelParts, least: float) -> dict[str, object]:
+  """Returns the shares of texts that give the fact they state, and of those that deny it."""
+  lines = [json.loads(x) for x in HARD.read_text(encoding="utf-8").splitlines()]
+  task = extractor.task
+  examples = [task.parse({"text": x["text"], "names": x["names"]}, x["id"], x["id"]) for x in lines]
+  counts: dict[str, list[bool]] = collections.defaultdict(list)
+  for line, (example, facts) in zip(lines, found(extractor, model, examples), strict=True):
+    there = {
+      (_surface(example, x, 0), _surface(example, x, 1), x.label) for x in facts if x.score >= least
+    }
+    asked = tuple(line["text"][slice(*line[side])] for side in ("head", "tail"))
+    pair = (*asked, line["relation"]) in there
+    if line["relation"] in task.labels:
+      counts["affirmed" if line["holds"] else "denied"].append(pair)
+      if not line["holds"]:
+        counts[f"denied: {line['form']}"].append(pair)
+        counts["denied, any relation"].append(any(x[:2] == asked for x in there))
+  return {name: round(sum(x) / len(x), 3) for name, x in sorted(counts.items())}
+
+
+def _surface(example: FactsExample, fact: Fact, side: int) -> str:
+  start, end = example.names[fact.names[side]].mentions[0]
+  return example.text[start:end]
+
+
+if __name__ == "__main__":
+  given = sys.argv[1:]
+  defaults = ["english/facts", "english/ner", "datasets/redocred"]
+  chosen = [*given, *defaults[len(given) :]]
+  main(chosen[0], chosen[1], Path(chosen[2]))
