@@ -25,7 +25,7 @@ from luke_jax.models.head import Outputs
 from luke_jax.models.network import Network, apply, in_order
 from luke_jax.models.system import System
 from luke_jax.nn.encoder import stack_sown
-from luke_jax.tasks.predictions import Answer, Relation, Span, Types
+from luke_jax.tasks.predictions import Answer, Fact, Relation, Span, Types
 from luke_jax.text import EntityVocab
 
 Characters = tuple[int, int] | list[int]  # the first one, and the one after the last
@@ -78,6 +78,8 @@ class Model(ModelParts):
   @overload
   def predict(self, texts: str, *, head: Characters, tail: Characters) -> Relation: ...
   @overload
+  def predict(self, texts: str, *, names: Sequence[object]) -> list[Fact]: ...
+  @overload
   def predict(self, texts: str, *, question: str, **fields: object) -> list[Answer]: ...
   @overload
   def predict(self, texts: str, *, query: str, entities: Sequence[Characters]) -> list[Answer]: ...
@@ -87,10 +89,11 @@ class Model(ModelParts):
     """Returns the prediction of a fine-tuned model for one text, or for each text of a list.
 
     Results are typed and have the characters of the text they are about. `fields` are those of
-    the task's files: `span` for typing, `head` and `tail` for relations, `question` for questions,
-    `query` and `entities` for cloze, `mentions` for linking; for a list of texts, a list with a
-    value for each. What has a score below `threshold` is left out. `labels` are those that a model
-    with labels at run time looks for, and a linker takes other `knowledge` than in training.
+    the task's files: `span` for typing, `head` and `tail` for relations, `names` for facts,
+    `question` for questions, `query` and `entities` for cloze, `mentions` for linking; for a list
+    of texts, a list with a value for each. What has a score below `threshold` is left out. `labels`
+    are those that a model with labels at run time looks for, and a linker takes other `knowledge`
+    than in training.
     """
     return predict(self, texts, **fields)
 

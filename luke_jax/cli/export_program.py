@@ -164,7 +164,7 @@ def symbolic_inputs(model: ModelParts) -> dict[str, jax.ShapeDtypeStruct]:
   # A head may read the entities after the first: it has to be known that those are not < 0.
   some = ["batch*entities >= batch"] if network.places and not fixed else []
   dimensions: Any = export.symbolic_shape(", ".join(DIMENSIONS), constraints=some)
-  batch, words, entities, mention, choices, labels = dimensions
+  batch, words, entities, mention, choices, labels, _ = dimensions
   if task and fixed:
     entities = task.sizes.entities
   names = (*WORD_INPUTS, *(ENTITY_INPUTS if backbone.entities else ()))

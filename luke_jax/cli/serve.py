@@ -39,7 +39,7 @@ def run(
   has begun is answered. With the environment variable LUKE_JAX_TOKEN set, requests need its value
   as bearer token.
 
-      luke-jax serve english/ner english/relations
+      luke-jax serve english/ner english/facts
       luke-jax serve runs/ner --host 0.0.0.0
 
   Args:

@@ -33,10 +33,10 @@ from luke_jax.models.system import NONE
 PROGRAM, CARD = "program.zip", "program.json"
 ABOUT, PREPARE, RUN = "about.json", "prepare.jaxexport", "run.jaxexport"
 PLATFORMS = ("cpu", "cuda", "tpu")
-DIMENSIONS = ("batch", "words", "entities", "mention", "choices", "labels")
+DIMENSIONS = ("batch", "words", "entities", "mention", "choices", "labels", "names")
 SHAPES = (
   dict.fromkeys(DIMENSIONS, 2),
-  {"batch": 3, "words": 7, "entities": 5, "mention": 3, "labels": 4},
+  {"batch": 3, "words": 7, "entities": 5, "mention": 3, "labels": 4, "names": 3},
 )
 CLOSE_OUTPUTS = 1e-5  # of outputs, by the largest one
 FIRST = (1980, 1, 1, 0, 0, 0)  # the date of an archive's files, so that equal ones have equal bytes

@@ -4,7 +4,7 @@ from luke_jax.errors import InputError
 from luke_jax.files import Path
 
 NAME = "english"
-TASKS = ("ner", "labels", "qa", "relations", "typing")  # each a folder here
+TASKS = ("ner", "labels", "qa", "facts", "typing")  # each a folder here
 
 
 def directory(task: str) -> Path:

@@ -191,7 +191,7 @@ def _with_threshold(logits: Float[Array, "B N N C"]) -> Float[Array, "B N N"]:
 def _means(mentions: Float[Array, "B E F"], numbers: Int[Array, "B N M"]) -> Float[Array, "B N F"]:
   """Returns the means of names' mentions, by their numbers from 1; zeros of names without."""
   there = (numbers > 0)[..., None].astype(mentions.dtype)
-  places = jnp.maximum(numbers - 1, 0).reshape(len(numbers), -1, 1)
+  places = jnp.maximum(numbers - 1, 0).reshape(numbers.shape[0], -1, 1)
   of_names = jnp.take_along_axis(mentions, places, axis=1).reshape(*numbers.shape, -1)
   return (of_names * there).sum(2) / jnp.maximum(there.sum(2), 1)
 

@@ -129,6 +129,7 @@ FEW_WIDTHS = Widths(
 # CPU small batches leave fewer rows to pad.
 TOKENS = {"cpu": 512}
 MOST_TOKENS = 32768
+AHEAD = 32  # batches that are computed before the results of the first are read
 # Padded tokens that take as long as one more batch does by itself: on a CPU, batches of four rows
 # and of one are faster than one of eight with three rows of padding.
 BATCH = {"cpu": 16}
@@ -189,7 +190,17 @@ def outputs(
 ) -> dict[str, list[np.ndarray]]:
   """The logits of every row, as wide as the row's batch happened to be."""
   limit = TOKENS.get(jax.default_backend(), MOST_TOKENS)
-  waiting = []
+  waiting: list[tuple[list[int], Mapping[str, Any]]] = []
+  collected: dict[str, list[Any]] = {}
+
+  def collect() -> None:
+    numbers, logits = waiting.pop(0)
+    for name, values in jax.device_get(logits).items():
+      check_finite(name, values)
+      of_rows = collected.setdefault(name, [None] * len(rows))
+      for i, value in zip(numbers, values, strict=False):
+        of_rows[i] = task.needed(value)
+
   backbone, entity_tokens = model.backbone, model.backbone.entities > 0
   for batch in batches(rows, task, limit, shapes, entity_tokens=entity_tokens):
     some = [rows[i] for i in batch.rows]
@@ -197,13 +208,10 @@ def outputs(
     size = batch.size if entity_tokens else task.row_sizes(backbone, batch.size.words)
     arrays = Running(task).inputs(backbone, some, size, pad_entity)
     waiting.append((batch.rows, _outputs(model, arrays)))
-  collected: dict[str, list[Any]] = {}
-  for numbers, logits in waiting:
-    for name, values in jax.device_get(logits).items():
-      check_finite(name, values)
-      of_rows = collected.setdefault(name, [None] * len(rows))
-      for i, value in zip(numbers, values, strict=False):
-        of_rows[i] = value
+    if len(waiting) > AHEAD:
+      collect()
+  while waiting:
+    collect()
   return collected
 
 

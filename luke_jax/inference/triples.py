@@ -165,26 +165,31 @@ def same_things(names: Sequence[Name]) -> list[list[Name]]:
   groups: dict[str, list[Name]] = {}
   for name in names:
     groups.setdefault(name.key, []).append(name)
+  long_forms: dict[tuple[str, str], set[str]] = {}
+  for key, (name, *_) in groups.items():
+    for short in _short_forms(name):
+      long_forms.setdefault((name.label, short), set()).add(key)
   meant = {name.key for name in names if name.item or name.title}
-  for short in [x for x in groups if x not in meant]:
-    label, words = groups[short][0].label, groups[short][0].words
-    long = [x for x in groups if x != short and _stands_for(words, label, groups[x][0])]
-    if len(long) == 1:
-      groups[long[0]] += groups.pop(short)
+  for key in [x for x in groups if x not in meant]:
+    short = groups[key][0]
+    stands_for = long_forms.get((short.label, short.words), set()) - {key}
+    if len(stands_for) == 1 and (long := stands_for.pop()) in groups:
+      groups[long] += groups.pop(key)
   ordered = (sorted(x, key=lambda name: name.start) for x in groups.values())
   return sorted(ordered, key=lambda group: group[0].start)
 
 
-def _stands_for(short: str, label: str, name: Name) -> bool:
-  """Returns whether the words of a name of this label are short for another name."""
+def _short_forms(name: Name) -> set[str]:
+  """Returns words that a name of several may be called by: one of them, or its initials."""
   words = name.words.split()
-  if name.label != label or len(words) < 2 or " " in short:
-    return False
-  if label == "PER":
-    return short in (words[0], words[-1])
-  initials = "".join(word[0] for word in words)
-  capitals = "".join(word[0] for word in words if word not in ("of", "the", "and", "for"))
-  return label == "ORG" and len(short) > 1 and short in (initials, capitals)
+  if len(words) < 2:
+    return set()
+  if name.label == "PER":
+    return {words[0], words[-1]}
+  if name.label != "ORG":
+    return set()
+  large = [word for word in words if word not in ("of", "the", "and", "for")]
+  return {x for x in ("".join(y[0] for y in z) for z in (words, large)) if len(x) > 1}
 
 
 def _as_one(names: Sequence[Name]) -> NameOfText:

@@ -160,7 +160,8 @@ async function readFacts(text, signal) {
   byId("facts").replaceChildren(...(kept.length ? [table] : []));
   const less = found.length - kept.length;
   const none = kept.length ? "" : "No fact that the model is sure of.";
-  byId("facts-note").textContent = `${none} ${less ? `${less} less sure ones are left out.` : ""}`.trim();
+  const out = less ? `${less} less sure ${less === 1 ? "one is" : "ones are"} left out.` : "";
+  byId("facts-note").textContent = `${none} ${out}`.trim();
 }
 
 // Without a model that finds names they are those that the user marks.

@@ -273,6 +273,10 @@ class TextTask(Settings, Generic[Example, Prediction]):
     """Returns what it is called."""
     return self.name
 
+  def needed(self, logits: np.ndarray) -> np.ndarray:
+    """Returns what `decode` needs of a row's logits, where these are large."""
+    return logits
+
   @property
   def none_label(self) -> str | None:
     """Returns the label of an answer that there is nothing to find, if there is such a label."""

@@ -7,7 +7,6 @@ import pytest
 from safetensors import safe_open
 
 import luke_jax
-from data.english.unrelated import NONE
 from luke_jax import english
 from luke_jax.convert.published import ENGLISH, WEIGHTS
 from luke_jax.convert.tensors import ADAPTER, CHECKSUMS
@@ -45,9 +44,11 @@ def test_they_are_right_about_a_sentence(minilm):
     ("Pierre Curie", "PER"),
     ("Paris", "LOC"),
   ]
-  head, tail, place = ((x.start, x.end) for x in names)
-  assert luke_jax.load("english/relations").predict(TEXT, head=head, tail=tail).label == "spouse"
-  assert luke_jax.load("english/relations").predict(TEXT, head=head, tail=place).label == NONE
+  _, _, place = ((x.start, x.end) for x in names)
+  spans = [(x.start, x.end, x.label) for x in names]
+  facts = luke_jax.load("english/facts").predict(TEXT, names=spans)
+  found = {(x.head.text, x.label, x.tail.text) for x in facts}
+  assert ("Marie Curie", "spouse", "Pierre Curie") in found
   (kind,) = luke_jax.load("english/typing").predict(TEXT, span=place)
   assert kind.label == "location"
   best = luke_jax.load("english/qa").predict(TEXT, question="Who was Marie's husband?")[0]

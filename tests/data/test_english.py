@@ -2,14 +2,11 @@
 
 import gzip
 import json
-import lzma
-import re
 from collections import Counter
-from types import SimpleNamespace
 
 import pytest
 
-from data.english import described, unrelated, zero_shot
+from data.english import described, zero_shot
 from data.english.beside import f1
 from data.english.cut import RELATIONS, SAMPLE, SENTENCES, names, relations
 from data.english.make import DOMAINS, WNUT, main, types
@@ -203,42 +200,6 @@ def test_sentences_are_joined_to_documents(tmp_path):
   assert first["sentences"] == [[0, 10], [11, 21]]
   assert [second["text"][start:end] for start, end, _ in second["spans"]] == ["Ben", "Eve"]
   assert len(text_of(30_000)) == 30_000
-
-
-class Capitalised:
-  """Stands in for english/ner: every capitalised word is a name."""
-
-  def predict(self, texts):
-    return [
-      [SimpleNamespace(start=x.start(), end=x.end()) for x in re.finditer(r"[A-Z]\w+", text)]
-      for text in texts
-    ]
-
-
-def test_pairs_that_are_not_related(tmp_path, monkeypatch, capsys):
-  sentence = "Ana was seen in Castrel by Dora and then by Erik, as all of them said. "
-  article = f"<doc>\nA title\n{sentence * 5}\n</doc>\n"
-  with lzma.open(tmp_path / "wiki.xml.xz", "wt", encoding="utf-8") as file:
-    file.write(article)
-  known = [
-    {"text": "Ana sang for Bo in Castrel", "head": [0, 3], "tail": [13, 15], "label": "member of"},
-    {"text": "Ana met Bo", "head": [0, 3], "tail": [8, 10], "label": "spouse"},
-  ]
-  named = {"text": "Dora met Erik", "spans": [[0, 4, "PER"], [9, 13, "PER"]]}
-  for split in ("train", "dev", "test"):
-    written(tmp_path / "relations" / f"{split}.jsonl", known)
-  for split in ("train", "test_crossner"):
-    written(tmp_path / "ner" / f"{split}.jsonl", [named])
-  monkeypatch.setattr(unrelated.luke_jax, "load", lambda _: Capitalised())
-  unrelated.main(tmp_path / "wiki.xml.xz", tmp_path)
-  none = read_lines(tmp_path / "relations" / "none_train.jsonl")
-  assert {x["label"] for x in none} == {"no_relation"}
-  names = {(x["text"][slice(*x["head"])], x["text"][slice(*x["tail"])]) for x in none}
-  assert ("Ana", "Bo") not in names and ("Dora", "Erik") in names | {x[::-1] for x in names}
-  assert not [x for x in none if x["text"] == "Ana met Bo"]  # both ways, and no other name
-  assert any(x["text"].strip() == sentence.strip() for x in none)
-  every = read_lines(tmp_path / "relations" / "all_train.jsonl")
-  assert every == [*known, *none]
 
 
 def written(path, objects):

@@ -1,6 +1,8 @@
 """Triples: which names are paired, what is kept, and how places become facts."""
 
+import itertools
 import json
+import time
 
 import pytest
 from hypothesis import given
@@ -188,3 +190,12 @@ def test_facts_of_english(capsys, minilm, tmp_path):
   assert facts[0]["evidence"][0]["sentence"] == "Barack Obama married Michelle Obama."
   assert main(["triples", str(file), "--each", "--output", str(tmp_path / "t.jsonl")]) == 0
   assert len((tmp_path / "t.jsonl").read_text().splitlines()) == 2
+
+
+def test_ten_thousand_names_take_no_time():
+  begun = time.process_time()
+  names = [at(12 * i, f"Ana L{i % 5000:05}" if i % 2 else f"L{i % 5000:05}") for i in range(10_000)]
+  assert len(same_things(names)) == 5000
+  facts = [("1", [triple(x, y, 0.9) for x, y in itertools.pairwise(names)])]
+  assert merged(facts)
+  assert time.process_time() - begun < 3

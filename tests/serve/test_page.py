@@ -39,6 +39,7 @@ class Fixed(Service):
     named = [(f"english/{task}", task) for task in ("ner", "typing", "relations", "qa")]
     models = [{"name": x, "task": task, **more} for x, task in [*named, ("runs/ner", "tagging")]]
     models += [{"name": f"runs/{x}", "task": x, **more} for x in ("classification", "cloze")]
+    models += [{"name": "english/facts", "task": "facts", **more, "sure": 0.7}]
     models[4] |= {"fitted": False}
     models[2] |= {"negative": "none", "labels": ["none", "child", "spouse"], "sure": 0.7}
     models[3] |= {"sure": 0.4}
@@ -55,7 +56,7 @@ class Fixed(Service):
       for i in range(len(columns["text"]))
     ]
     run = {"english/typing": _types, "english/relations": _relation, "english/qa": _answers}
-    run |= {"runs/classification": _labels, "runs/cloze": _filled}
+    run |= {"english/facts": _facts, "runs/classification": _labels, "runs/cloze": _filled}
     one = run.get(request["model"], functools.partial(_names, request["model"]))
     promise = self.joined.submit(object(), lambda some: [one(**x.value) for x in some], items)
     return promise, isinstance(texts, str)
@@ -85,6 +86,23 @@ def _types(text, span):
 def _relation(text, head, tail):
   label = "none" if head[0] > tail[0] else "spouse"
   return {"label": label, "score": 0.6 if "perhaps" in text else 0.75}
+
+
+def _facts(text, names):
+  """The spouse of two names, and a date of birth, each less sure than the one before."""
+  times = [x for x in names if x[2] == "TIME"]
+  pairs = [(names[0], names[1], "spouse"), *((names[0], x, "date of birth") for x in times)]
+  found = zip(pairs, (0.6 if "perhaps" in text else 0.75, 0.72, 0.3), strict=False)
+  return [
+    {
+      "head": {"text": text[a[0] : a[1]]},
+      "tail": {"text": text[b[0] : b[1]]},
+      "label": x,
+      "score": y,
+    }
+    for (a, b, x), y in found
+    if len(names) > 1
+  ]
 
 
 def _answers(text, question):
@@ -221,6 +239,21 @@ def test_a_relation_that_the_model_is_not_sure_of_is_not_told(page):
   page.click("#names button >> nth=1")
   unsure = "Ana, Bo: none that the model is sure of. It knows child, spouse"
   expect(page.locator("#relation")).to_have_text(unsure)
+
+
+def test_facts_among_all_names_and_dates_are_shown_if_they_are_sure(page):
+  type_text(page, "Ana met Bo in 1963 and on 4 May 1964.", 2)
+  expect(page.locator("#facts tr")).to_have_count(2)
+  rows = page.eval_on_selector_all("#facts tr", "x => x.map(e => e.innerText.split('\\t'))")
+  assert rows[0] == ["Ana", "spouse", "Bo", "0.75"]
+  assert rows[1][1:3] == ["date of birth", "1963"]
+  expect(page.locator("#facts-note")).to_have_text("1 less sure one is left out.")
+  code = page.inner_text("#code")
+  assert 'luke_jax.load("english/facts")' in code and '[26,36,"TIME"]' in code
+  type_text(page, "Ana met Bo perhaps.", 2)
+  none = "No fact that the model is sure of. 1 less sure one is left out."
+  expect(page.locator("#facts-note")).to_have_text(none)
+  expect(page.locator("#facts tr")).to_have_count(0)
 
 
 def test_a_name_of_a_text_that_has_changed_is_not_chosen(page):

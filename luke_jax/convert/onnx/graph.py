@@ -1,6 +1,7 @@
 """ONNX graphs in the making: nodes, constants, and sizes that are known only when a graph runs."""
 
 import ast
+import functools
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -122,7 +123,7 @@ class OnnxGraph:
     """Returns the name of a tensor (1,) of int64 with a size."""
     if isinstance(size, int):
       return self.integers([size])
-    return self._evaluated(ast.parse(str(size), mode="eval").body)
+    return self._evaluated(ast.parse(str(size).replace("^", "**"), mode="eval").body)
 
   def _evaluated(self, tree: ast.expr) -> str:
     """Returns the value of an expression in named dimensions, as JAX prints it."""
@@ -132,6 +133,9 @@ class OnnxGraph:
     match tree:
       case ast.Constant(value=int(number)):
         return self.integers([number])
+      case ast.BinOp(left=base, op=ast.Pow(), right=ast.Constant(value=int(power))):
+        factors = [self._evaluated(base)] * power
+        name = functools.reduce(lambda one, other: self.node("Mul", one, other), factors)
       case ast.BinOp(left=left, op=operation, right=right) if type(operation) in _OPERATIONS:
         sides = self._evaluated(left), self._evaluated(right)
         name = self.node(_OPERATIONS[type(operation)], *sides)

@@ -4,8 +4,10 @@ import dataclasses
 import itertools
 import math
 from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 import numpy as np
+from jax import export
 
 from luke_jax.errors import InputError
 from luke_jax.formats.files import Faults
@@ -34,8 +36,11 @@ class NamesOfRow(ExtraInputs):
     """Accepts any backbone."""
 
 
-def room_for_names(words: int) -> int:
-  """Returns the number of names that a row of so many words has room for."""
+def room_for_names(words: Any) -> Any:
+  """Returns the number of names that a row of so many words has room for; any in a program."""
+  if not isinstance(words, int):
+    (names,) = export.symbolic_shape("names", scope=words.scope)
+    return names
   return min(NAMES, max(LEAST_NAMES, 8 * math.ceil(words / 64)))
 
 
@@ -58,15 +63,11 @@ def rows_of(
   for number, example in enumerate(examples):
     with faults.caught():
       rows, targets = _windows(processor, example), _Targets(example, numbers)
-      for window, names in ((row, x) for row in rows for x in _parts(row, example)):
+      owners = [name for name, x in enumerate(example.names) for _ in x.mentions]
+      for window, names in ((row, x) for row in rows for x in _parts(row, owners)):
         made = _row(window, example, _first(names, mentions), of_types)
         told = targets.of(made.source)
         yield dataclasses.replace(made, example=number).labelled(told, made.source)
-
-
-def mentions_of(example: FactsExample) -> list[tuple[int, int]]:
-  """Returns the number of the name of each mention, and the number of the mention in it."""
-  return [(name, i) for name, x in enumerate(example.names) for i in range(len(x.mentions))]
 
 
 def _windows(processor: Processor, example: FactsExample) -> list[Row]:
@@ -78,15 +79,15 @@ def _windows(processor: Processor, example: FactsExample) -> list[Row]:
     raise InputError(f"{example.place}: {str(fault).removeprefix('example 0: ')}") from None
 
 
-def _parts(row: Row, example: FactsExample) -> Iterator[dict[int, list[int]]]:
+def _parts(row: Row, owners: Sequence[int]) -> Iterator[dict[int, list[int]]]:
   """Yields the names of rows, each with the numbers of its mentions among the entities of a window.
 
-  A window with more names than a row has room for is read for each two parts of them.
+  A window with more names than a row has room for is read for each two parts of them; `owners` are
+  the names of all mentions.
   """
-  of_mentions = mentions_of(example)
   names: dict[int, list[int]] = {}
   for place, entity in enumerate(row.entities or ()):
-    names.setdefault(of_mentions[entity.number][0], []).append(place)
+    names.setdefault(owners[entity.number], []).append(place)
   every = sorted(names)
   if len(every) < 2:
     return

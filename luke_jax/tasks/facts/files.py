@@ -1,5 +1,6 @@
 """Texts with their names, what these mean together, and how they are related, in files."""
 
+import bisect
 import dataclasses
 import functools
 import itertools
@@ -51,11 +52,12 @@ class FactsExample:
   def places(self) -> list[frozenset[int]]:
     """Returns the numbers of the sentences that mention each name."""
     edges = self.sentences or tuple(sentences_of(self.text, "en"))
+    starts, ends = ([x[side] for x in edges] for side in (0, 1))
     return [
       frozenset(
         number
-        for number, (first, last) in enumerate(edges)
-        if any(first < end and start < last for start, end in name.mentions)
+        for start, end in name.mentions
+        for number in range(bisect.bisect_right(ends, start), bisect.bisect_left(starts, end))
       )
       for name in self.names
     ]

@@ -1,8 +1,8 @@
 """Facts as the engine trains them: all names of a text, and every relation between two of them."""
 
+import bisect
 import collections
 import dataclasses
-import itertools
 import math
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any, ClassVar, Self
@@ -141,6 +141,14 @@ class Facts(TextTask[FactsExample, list[Fact]]):
     """Returns the task with all facts of this score or more."""
     return dataclasses.replace(self, threshold=min(max(least, LEAST), 1 - LEAST))
 
+  def needed(self, logits: np.ndarray) -> np.ndarray:
+    """Returns head, tail, relation and logit of what is not too unlikely to be looked at."""
+    if logits.ndim == 2:  # as these already
+      return logits
+    places = np.argwhere(logits >= math.log(LEAST / (1 - LEAST)))
+    places = places[places[:, 0] != places[:, 1]]
+    return np.column_stack([places, logits[tuple(places.T)]]).astype(np.float64)
+
   def tuned(
     self, read: ReadExamples, dev: Sequence[FactsExample], train: Sequence[FactsExample]
   ) -> Mapping[str, object]:
@@ -169,13 +177,12 @@ class Facts(TextTask[FactsExample, list[Fact]]):
     found: list[dict[tuple[int, int, int], float]] = [{} for _ in examples]
     least = math.log(threshold / (1 - threshold))
     for row, logits in zip(rows, outputs.get("logits", ()), strict=True):
-      count = len(row.source)
-      logits = np.array(logits[:count, :count, : len(self.labels)], np.float64)
-      logits[np.arange(count), np.arange(count)] = -np.inf
-      of_example = found[row.example]
-      for head, tail, label in np.argwhere(logits >= least).tolist():
-        key = row.source[head], row.source[tail], label
-        of_example[key] = max(of_example.get(key, -np.inf), logits[head, tail, label])
+      of_example, names = found[row.example], row.source
+      for *place, logit in self.needed(np.asarray(logits)).tolist():
+        head, tail, label = map(int, place)
+        if logit >= least and max(head, tail) < len(names) and label < len(self.labels):
+          key = names[head], names[tail], label
+          of_example[key] = max(of_example.get(key, -math.inf), logit)
     return [
       sorted(self._of(example, of_one), key=lambda fact: -fact.score)
       for example, of_one in zip(examples, found, strict=True)
@@ -214,8 +221,13 @@ class Facts(TextTask[FactsExample, list[Fact]]):
 
 def _nearest(example: FactsExample, head: int, tail: int) -> tuple[Mention, Mention]:
   """Returns the mentions of two names that are nearest to each other, the first such."""
-  pairs = itertools.product(*(example.names[x].mentions for x in (head, tail)))
-  one, other = min(pairs, key=lambda pair: max(pair[0][0] - pair[1][1], pair[1][0] - pair[0][1]))
-  mentions = (Mention(example.text[slice(*x)], *x) for x in (one, other))
-  head_mention, tail_mention = mentions
-  return head_mention, tail_mention
+  heads, tails = (example.names[x].mentions for x in (head, tail))
+  beside = ((x, tails[i]) for x in heads for i in _around(bisect.bisect(tails, x), len(tails)))
+  pair = min(beside, key=lambda x: max(x[0][0] - x[1][1], x[1][0] - x[0][1]))
+  one, other = (Mention(example.text[slice(*x)], *x) for x in pair)
+  return one, other
+
+
+def _around(place: int, count: int) -> range:
+  """Returns the numbers beside a place among so many."""
+  return range(max(0, place - 1), min(count, place + 1))

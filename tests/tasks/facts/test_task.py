@@ -2,6 +2,7 @@
 
 import dataclasses
 import itertools
+import time
 
 import numpy as np
 import pytest
@@ -102,6 +103,21 @@ def test_the_surest_window_decides_and_names_are_given_where_they_are_nearest(pr
   assert one.score == pytest.approx(1 / (1 + np.exp(-2)))
   assert example.text[one.head.end : one.tail.start] == " and "
   assert TASK.with_threshold(0.7).decode([example], [row, row], {"logits": logits}) == [[one]]
+
+
+def test_long_texts_with_many_mentions_take_time_by_their_length(processor):
+  text = "Bo Al " * 8000
+  names = (NameOfText(tuple((6 * i + x, 6 * i + x + 2) for i in range(8000))) for x in (0, 3))
+  example = FactsExample("1", "here", text, tuple(names))
+  windows = dataclasses.replace(processor, max_length=512)
+  task = dataclasses.replace(TASK, words=512)
+  begun = time.process_time()
+  rows = task.features(windows, [example])
+  logits = np.full((len(rows), 2, 2, 2), 5.0)
+  (facts,) = task.decode([example], rows, {"logits": logits})
+  assert {x.names for x in facts} == {(0, 1), (1, 0)} and len(facts) == 4
+  assert all(abs(x.head.start - x.tail.start) == 3 for x in facts)
+  assert example.inside(Holds(0, 1)) and time.process_time() - begun < 20
 
 
 def test_types_and_relations_come_from_the_files():
