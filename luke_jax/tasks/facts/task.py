@@ -29,7 +29,7 @@ from luke_jax.text import Task as ProcessorTask
 from luke_jax.text.rows import Sizes
 from luke_jax.training.task import Batch
 
-FEWEST_HEADS, SEVERAL = 20, 0.02  # that tell of a relation, and the share with several tails
+FEWEST_HEADS, SEVERAL = 20, 0.065  # that tell of a relation, and the share with several tails
 LEAST = 0.02  # score of the facts that figures are made of
 
 
