@@ -1,8 +1,8 @@
 """Makes `english/facts`: python -m data.redocred.boxed ADAPTER TARGET [NAMES] [FOLDER].
 
 The adapter is that of a run of experiments/english.py:facts-box. It is sure from the score on from
-which nine in ten facts are right on dev between names that NAMES finds, english/ner unless it is
-given, and that people marked: of others nobody said what holds. FOLDER is datasets/redocred unless
+which nine in ten facts are right on dev between the names that NAMES finds, english/ner unless it
+is given, where names that people did not mark make a fact wrong. FOLDER is datasets/redocred unless
 it is given.
 """
 
@@ -11,6 +11,8 @@ import shutil
 import sys
 from pathlib import Path
 
+import numpy as np
+
 import luke_jax
 from luke_jax import files
 from luke_jax.convert.adapters import save_adapter
@@ -18,13 +20,12 @@ from luke_jax.convert.card import with_record
 from luke_jax.formats.files import Faults
 from luke_jax.inference.settings import KEY, SURE, task_of
 from luke_jax.inference.triples import Extractor
-from luke_jax.tasks.calibration import threshold_for
 from luke_jax.tasks.facts.files import read
 
 from .score import LEAST, matched
 
 LICENCE = "Re-DocRED, MIT; texts of Wikipedia, CC BY-SA"
-SHARE = 0.9  # of the facts that are right
+SHARE, FEWEST = 0.9, 100  # of the facts that are right, and the facts that tell
 
 
 def main(adapter: str, target: Path, names: str, folder: Path) -> None:
@@ -34,19 +35,23 @@ def main(adapter: str, target: Path, names: str, folder: Path) -> None:
   dev, train = (read(files.Path(folder / f"{x}.jsonl"), Faults()) for x in ("dev", "train"))
   found = extractor.triples([x.text for x in dev])
   pairs = zip(dev, found, strict=True)
-  answers = [answer for x, triples in pairs for _, answer in matched(x, triples, of_marked=True)]
-  kept = threshold_for(answers, SHARE)
-  if kept is None:
+  answers = [answer for x, triples in pairs for _, answer in matched(x, triples)]
+  ranked = sorted(answers, key=lambda x: -x.score)
+  precision = np.cumsum([x.right for x in ranked]) / np.arange(1, len(ranked) + 1)
+  enough = np.flatnonzero(precision >= SHARE)
+  if not len(enough) or enough[-1] < FEWEST:
     sys.exit(f"{len(answers)} facts do not tell from which score {SHARE:.0%} are right")
+  count = int(enough[-1])
   ours = dict(model.rest[KEY])
   ours["settings"] = {**ours["settings"], **task_of(model).tuned(None, dev, train)}
-  ours[SURE] = round(kept.threshold, 4)
+  ours[SURE] = round(ranked[count].score, 4)
   record = {**ours["run"], "data_licence": LICENCE}
   changed = dataclasses.replace(model, rest={**model.rest, KEY: ours})
   if target.exists():
     shutil.rmtree(target)
   save_adapter(with_record(changed, record), target)
-  print(f"{target}: sure from {ours[SURE]}: {kept.count} facts of dev, {kept.precision:.1%} right")
+  right = f"{count + 1} facts of dev, {precision[count]:.1%} right"
+  print(f"{target}: sure from {ours[SURE]}: {right}")
 
 
 if __name__ == "__main__":

@@ -68,11 +68,13 @@ def run(
   found = least.kept(_found(extractor, announced(examples)))
   single = extractor.task.single
   if output is None:
-    _write(found, each, single, sys.stdout)
+    number = _write(found, each, single, sys.stdout)
   else:
     with whole(output) as part, part.open("w", encoding="utf-8") as file:
       number = _write(found, each, single, file)
     print(f"{output}: {number} {'triples' if each else 'facts'}")
+  if not number and not least.left_out:
+    print("no facts between the names that were found", file=sys.stderr)
   if least.left_out and threshold is None:
     rest = f"{least.left_out:,} less sure than {least.score:.2f} are left out"
     print(f"{rest}; --threshold {SHOWN} shows them", file=sys.stderr)
