@@ -25,6 +25,7 @@ from luke_jax.tasks.facts.files import read
 from .score import LEAST, matched
 
 LICENCE = "Re-DocRED, MIT; texts of Wikipedia, CC BY-SA"
+NOTICE = "No text of the data is in the files: [the notice](../NOTICE.md) of the box."
 SHARE, FEWEST = 0.9, 100  # of the facts that are right, and the facts that tell
 
 
@@ -50,6 +51,9 @@ def main(adapter: str, target: Path, names: str, folder: Path) -> None:
   if target.exists():
     shutil.rmtree(target)
   save_adapter(with_record(changed, record), target)
+  card = target / "README.md"
+  told = card.read_text(encoding="utf-8").replace(f"{LICENCE}.", f"{LICENCE}. {NOTICE}")
+  card.write_text(told, encoding="utf-8")
   right = f"{count + 1} facts of dev, {precision[count]:.1%} right"
   print(f"{target}: sure from {ours[SURE]}: {right}")
 
