@@ -83,10 +83,7 @@ def run(steps: int, rounds: int) -> EngineTimes:
 
 def _seconds_of_a_run(chosen: Experiment) -> dict[str, float]:
   """Returns a run's seconds by kind, as its own ledger counts them; hides its progress."""
-  with (
-    tempfile.TemporaryDirectory() as folder,
-    contextlib.redirect_stderr(io.StringIO()),
-  ):
+  with tempfile.TemporaryDirectory() as folder, contextlib.redirect_stderr(io.StringIO()):
     return train(chosen, Path(folder) / "run")["seconds"]
 
 

@@ -13,12 +13,7 @@ from luke_jax.training.loop import Summary
 
 
 def print_figures(
-  result: Any,
-  summary: Summary,
-  tables: Iterable[Table],
-  about: str,
-  *,
-  output: Path | None,
+  result: Any, summary: Summary, tables: Iterable[Table], about: str, *, output: Path | None
 ) -> None:
   """Prints tables of figures, a line about the machine, and a summary; writes them to a file."""
   console = Console()

@@ -20,13 +20,13 @@ from luke_jax.cli.printing import stderr_console
 from luke_jax.convert.parts import ModelParts
 from luke_jax.errors import InputError
 from luke_jax.files import Path, check_place, cores_and_processor
+from luke_jax.formats.files import Faults
 from luke_jax.inference.batches import outputs, shapes_of
 from luke_jax.inference.predicting import predictions
 from luke_jax.models import keys
 from luke_jax.models.network import initial_params
 from luke_jax.pipeline.batches import Data
 from luke_jax.systems.tener.config import SIZES, TenerConfig
-from luke_jax.tasks.files import Faults
 from luke_jax.tasks.ner.documents import NamesExample
 from luke_jax.tasks.running import Running
 from luke_jax.tasks.tagging.task import Tagging, legal_neighbours

@@ -26,13 +26,13 @@ import dataclasses
 from typing import Any
 
 from luke_jax.files import Path
+from luke_jax.formats.files import Faults
 from luke_jax.models.system import Running
 from luke_jax.models.table import SIZES
 from luke_jax.pipeline.batches import Data
 from luke_jax.systems.ernie_thu import ErnieThuConfig
 from luke_jax.systems.ernie_thu.pretraining import AlignedPretraining
 from luke_jax.tasks.contract import TextTask
-from luke_jax.tasks.files import Faults
 from luke_jax.tasks.relations.task import RelationClassification
 from luke_jax.tasks.typing.task import EntityTyping
 from luke_jax.training.experiment import Experiment, Run

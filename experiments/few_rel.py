@@ -58,10 +58,7 @@ def relations() -> Experiment:
 
 ROWS = {
   "relations": row(
-    relations,
-    table="FewRel's 16 published relations",
-    method="ERNIE from MiniLM",
-    split="test",
+    relations, table="FewRel's 16 published relations", method="ERNIE from MiniLM", split="test"
   ),
   # Wikidata's items in FB15k-237 and CoDEx-S, as wide as ERNIE of Tsinghua's vectors.
   "graph": row(

@@ -39,11 +39,7 @@ def mluke(task: TextTask) -> Experiment:
     data=Data(batch_size=32, evaluation_batch_size=32),
     # Those of AdamW in PyTorch, by default.
     optimizer=Optimizer(
-      learning_rate=1e-5,
-      beta2=0.999,
-      epsilon=1e-8,
-      bias_correction=True,
-      frozen=("luke/pooler",),
+      learning_rate=1e-5, beta2=0.999, epsilon=1e-8, bias_correction=True, frozen=("luke/pooler",)
     ),
     run=Run(epochs=5, seed=0, start="mluke-large"),
   )

@@ -122,10 +122,7 @@ def disambiguation() -> Experiment:
       corpora=("disambiguation/pretraining",), masking=Masking(words=0.0, entities=0.3)
     ),
     optimizer=Optimizer(
-      learning_rate=5e-5,
-      beta2=0.999,
-      max_gradient_norm=1.0,
-      frozen=("luke/pooler", "masked_words"),
+      learning_rate=5e-5, beta2=0.999, max_gradient_norm=1.0, frozen=("luke/pooler", "masked_words")
     ),
     schedule=Schedule(warmup_steps=1000),
     run=dataclasses.replace(luke.run, steps=29_196, accumulation=8, start="runs/linking-stage1"),

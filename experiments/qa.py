@@ -73,12 +73,7 @@ ROWS = {
     f1=94.8,
   ),
   "original-attention": row(
-    large,
-    ORIGINAL,
-    **PAPER,
-    method="LUKE-large, original attention",
-    exact_match=89.2,
-    f1=94.7,
+    large, ORIGINAL, **PAPER, method="LUKE-large, original attention", exact_match=89.2, f1=94.7
   ),
   # RoBERTa, pretrained for as long as LUKE, with LUKE's markers of entities.
   "roberta-control": row(

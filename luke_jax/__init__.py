@@ -24,14 +24,8 @@ if TYPE_CHECKING:
 __all__ = ["Experiment", "Model", "Trained", "fine_tune", "load", "show", "train"]
 __version__ = "0.1.0"
 
-_ROOMS = {
-  "Experiment": "training.experiment",
-  "Model": "model",
-  "Trained": "runs.training",
-  "fine_tune": "runs.training",
-  "load": "model",
-  "train": "runs.training",
-}
+_ROOMS = {"Experiment": "training.experiment", "Model": "model", "Trained": "runs.training"}
+_ROOMS |= {"fine_tune": "runs.training", "load": "model", "train": "runs.training"}
 
 
 def __getattr__(name: str) -> Any:

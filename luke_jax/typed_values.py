@@ -17,14 +17,8 @@ from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 from luke_jax.errors import InputError
 from luke_jax.files import Path
 
-_WORDS = {
-  bool: "true or false",
-  int: "a whole number",
-  float: "a number",
-  str: "a text",
-  Path: "a path",
-  NoneType: "null",
-}
+_WORDS = {bool: "true or false", int: "a whole number", float: "a number", str: "a text"}
+_WORDS |= {Path: "a path", NoneType: "null"}
 # Of a union the strictest type that fits is chosen, since "2" is also a text.
 _STRICTEST = (Literal, NoneType, bool, int, float, tuple, Path, str)
 
@@ -41,7 +35,15 @@ def from_text(text: str, kind: object, place: str) -> object:
     with contextlib.suppress(ValueError, RecursionError):
       if get_origin(arm) is tuple:
         return _tuple_from_text(text, arm, place)
-      return _scalar_from_text(text, arm)
+      if get_origin(arm) is Literal:
+        return _one_of({_spelled(option): option for option in get_args(arm)}, text)
+      if arm is NoneType:
+        return _one_of({"null": None, "none": None}, text.lower())
+      if arm is bool:
+        return _one_of({"true": True, "false": False}, text.lower())
+      if arm in (int, float):
+        return _scalar(arm(text), arm)
+      return _scalar(text, arm)
   raise InputError(f"{place}: {text!r}; expected {expected(kind)}")
 
 
@@ -171,18 +173,6 @@ def _kinds_of_items(kind: object, number: int) -> list[object]:
   if len(items) != number:
     raise ValueError
   return items
-
-
-def _scalar_from_text(text: str, kind: object) -> object:
-  if get_origin(kind) is Literal:
-    return _one_of({_spelled(option): option for option in get_args(kind)}, text)
-  if kind is NoneType:
-    return _one_of({"null": None, "none": None}, text.lower())
-  if kind is bool:
-    return _one_of({"true": True, "false": False}, text.lower())
-  if kind in (int, float):
-    return _scalar(kind(text), kind)
-  return _scalar(text, kind)
 
 
 def _one_of(values: dict[str, object], text: str) -> object:

@@ -12,12 +12,12 @@ from networks import TINY, backbone
 from tiny import TEXTS
 from tiny_runs import trained
 
+from luke_jax.formats.files import Faults
 from luke_jax.inference.settings import trained_model
 from luke_jax.model import Model
 from luke_jax.models.system import Backbone
 from luke_jax.pipeline.batches import Data
 from luke_jax.systems.bert.config import BertConfig
-from luke_jax.tasks.files import Faults
 from luke_jax.tasks.running import processor_for
 from luke_jax.training.experiment import Experiment
 from luke_jax.training.mesh import make_mesh

@@ -15,7 +15,7 @@ import luke_jax
 from luke_jax.files import Path
 from luke_jax.inference.settings import task_of
 from luke_jax.tasks.linking.knowledge import MANIFEST, write_knowledge
-from luke_jax.tasks.linking.names import KEPT, NONE, Meanings, key_of
+from luke_jax.tasks.linking.names import KEPT_PLACES, NONE, Meanings, key_of
 
 ALIKE = 8  # entities of an ambiguous name
 AT_ONCE = 500_000
@@ -34,7 +34,7 @@ def make(folder: Path, entities: int, width: int) -> None:
   keys += [key_of(f"Name{i // ALIKE}") for i in range(entities)]
   ones = np.ones(2 * entities, np.float32)
   ids = np.tile(np.arange(entities, dtype=np.int32), 2)
-  evidence = np.full((2 * entities, KEPT, 3), NONE, np.int32)
+  evidence = np.full((2 * entities, KEPT_PLACES, 3), NONE, np.int32)
   meanings = Meanings(np.array(keys, np.uint64), ids, ones, ones, evidence)
   write_knowledge(folder, lines, (vectors,), meanings, {"tables": "random"})
 

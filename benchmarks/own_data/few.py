@@ -65,13 +65,13 @@ def draw(pool: list[dict[str, Any]], count: int, seed: int) -> list[dict[str, An
 def ours(options: argparse.Namespace, drawn: list[dict[str, Any]], seed: int) -> float:
   """Returns the test score of what the command makes of examples."""
   from luke_jax.files import Path as AnyPath
+  from luke_jax.formats.files import Faults
   from luke_jax.inference.predicting import predictions
   from luke_jax.inference.settings import task_of
   from luke_jax.model import Model
   from luke_jax.runs.models import run_model
   from luke_jax.runs.recipes import task_experiment
   from luke_jax.runs.training import run
-  from luke_jax.tasks.files import Faults
   from luke_jax.tasks.running import checked, read_examples
 
   with tempfile.TemporaryDirectory() as folder:

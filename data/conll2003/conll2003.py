@@ -5,7 +5,7 @@ from typing import Any
 
 import tensorflow_datasets as tfds
 
-from luke_jax.tasks.files import Faults
+from luke_jax.formats.files import Faults
 
 from .. import builders
 

@@ -10,10 +10,10 @@ import sys
 from pathlib import Path
 
 import luke_jax
+from luke_jax.formats.files import Faults
+from luke_jax.formats.records import to_json
 from luke_jax.model import Model
-from luke_jax.tasks.files import Faults
 from luke_jax.tasks.qa.files import read
-from luke_jax.tasks.records import to_json
 from luke_jax.text.tokenizer import MASK
 
 

@@ -19,12 +19,12 @@ import numpy as np
 
 import luke_jax
 from luke_jax import files
+from luke_jax.formats.files import Faults
 from luke_jax.inference.predicting import predictions
 from luke_jax.inference.settings import ENTRY, KEY, SURE, task_of
-from luke_jax.runs.models import RIGHT, measured
+from luke_jax.runs.models import SURE_SHARE, measured
 from luke_jax.tasks.answers import token_f1
 from luke_jax.tasks.calibration import Answered
-from luke_jax.tasks.files import Faults
 from luke_jax.tasks.qa.files import read
 from luke_jax.tasks.qa.score import evaluate, null_odds
 
@@ -45,9 +45,11 @@ def main(adapter: Path, target: Path, folder: Path) -> None:
   for name in DEVS:
     answers += evaluate(*predicted(target, folder / "qa" / name, margin)).answers
   calibration, sure = measured(answers)
-  ours |= {ENTRY: list(calibration), SURE: sure or RIGHT}
+  ours |= {ENTRY: list(calibration), SURE: sure or SURE_SHARE}
   write(target, config)
-  print(f"{target}: null_threshold {margin}, calibration {list(calibration)}, sure {sure or RIGHT}")
+  print(
+    f"{target}: null_threshold {margin}, calibration {list(calibration)}, sure {sure or SURE_SHARE}"
+  )
 
 
 def write(target: Path, config: dict[str, Any]) -> None:

@@ -20,6 +20,7 @@ from data.english.make import DOMAINS, relations, types
 from data.english.make import WNUT as WNUT_FILES
 from data.english.texts import read_columns
 from luke_jax.files import Path as LukePath
+from luke_jax.formats.files import Faults
 from luke_jax.inference.predicting import asked, predictions
 from luke_jax.inference.settings import Calibration, task_of
 from luke_jax.model import Model, load
@@ -27,7 +28,6 @@ from luke_jax.runs.models import backbone_of, fitted, model_directory, plain, re
 from luke_jax.tasks.calibration import Answered, calibration_error
 from luke_jax.tasks.contract import TextTask
 from luke_jax.tasks.evaluation import Evaluation
-from luke_jax.tasks.files import Faults
 from luke_jax.tasks.running import checked, read_examples
 
 OTHER = "misc"

@@ -13,13 +13,7 @@ from data.ernie_thu.sentence_pairs import Document, PairMaker, PairSettings, Pie
 from luke_jax.cli import script
 from luke_jax.errors import InputError, not_installed
 from luke_jax.files import Path, cache_folder, read_json, whole
-from luke_jax.systems.ernie_baidu.units import (
-  CONTINUED,
-  FIRST,
-  SPECIAL,
-  UnitInstance,
-  write_units,
-)
+from luke_jax.systems.ernie_baidu.units import CONTINUED, FIRST, SPECIAL, UnitInstance, write_units
 from luke_jax.text import Tokenizer, load_tokenizer
 from luke_jax.text.unknown import CountingTokenizer
 from luke_jax.text.word_piece import WordPieceTokenizer

@@ -17,13 +17,13 @@ import numpy as np
 from luke_jax import files
 from luke_jax.convert.parts import ModelParts
 from luke_jax.convert.reading import read as read_model
+from luke_jax.formats.files import Faults
 from luke_jax.inference.predicting import predictions
-from luke_jax.inference.triples import Extractor, Name
+from luke_jax.inference.triples import Extractor, Name, Triple
 from luke_jax.runs.models import model_directory
 from luke_jax.tasks.calibration import Answered, calibration_error
 from luke_jax.tasks.facts.files import FactsExample, Holds, read
 from luke_jax.tasks.facts.score import precision_at
-from luke_jax.tasks.files import Faults
 from luke_jax.tasks.predictions import Fact
 
 HARD = Path(__file__).parents[1] / "hard_facts" / "pairs.jsonl"
@@ -42,10 +42,12 @@ def main(facts: str, names: str, folder: Path) -> None:
     json.dumps({"names": "as people marked them", **figures(documents, marked, extractor.sure)})
   )
   told = extractor.triples([x.text for x in documents])
-  by_model = [list(_matched(x, of_one)) for x, of_one in zip(documents, told, strict=True)]
-  print(
-    json.dumps({"names": "as the model finds them", **figures(documents, by_model, extractor.sure)})
-  )
+  for of_marked in (False, True):
+    pairs = zip(documents, told, strict=True)
+    by_model = [list(matched(x, of_one, of_marked=of_marked)) for x, of_one in pairs]
+    which = ", those that people marked too" * of_marked
+    of_found = {"names": f"as the model finds them{which}"}
+    print(json.dumps(of_found | figures(documents, by_model, extractor.sure)))
   for least in (0.5, extractor.sure):
     print(json.dumps({"least": round(least, 4), **hard(extractor, of_facts, least)}))
 
@@ -63,17 +65,24 @@ def _counted(example: FactsExample, facts: Sequence[Fact]) -> list[tuple[bool, A
   return [(example.inside(x), Answered(score, x in gold)) for x, score in held]
 
 
-def _matched(example: FactsExample, triples: Sequence) -> Iterator[tuple[bool, Answered]]:
-  """Yields what became of triples; names that people did not mark make them wrong."""
+def matched(
+  example: FactsExample, triples: Sequence[Triple], *, of_marked: bool = False
+) -> Iterator[tuple[bool, Answered]]:
+  """Yields what became of triples, whether they are inside a sentence and right.
+
+  Names that people did not mark make them wrong, or with `of_marked` leave them out.
+  """
   gold, seen = set(example.facts or ()), set()
   for x in triples:
     head, tail = (_number(example, name) for name in (x.head, x.tail))
-    known = head is not None and tail is not None
-    fact = Holds(head, tail, x.relation) if known else None
-    if fact in seen:
+    if head is None or tail is None:
+      if not of_marked:
+        yield True, Answered(x.score, False)
       continue
-    seen.add(fact) if fact else None
-    yield not known or example.inside(fact), Answered(x.score, fact in gold)
+    fact = Holds(head, tail, x.relation)
+    if fact not in seen:
+      seen.add(fact)
+      yield example.inside(fact), Answered(x.score, fact in gold)
 
 
 def _number(example: FactsExample, name: Name) -> int | None:

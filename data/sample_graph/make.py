@@ -24,10 +24,7 @@ def main() -> None:
         if x + dx == SIDE or y + dy == SIDE:
           continue
         cell, next_cell = f"Q{x}{y}", f"Q{x + dx}{y + dy}"
-        pair = [
-          f"{cell}\t{relation}\t{next_cell}",
-          f"{next_cell}\t{OPPOSITE[relation]}\t{cell}",
-        ]
+        pair = [f"{cell}\t{relation}\t{next_cell}", f"{next_cell}\t{OPPOSITE[relation]}\t{cell}"]
         rng.shuffle(pair)
         splits["train"].append(pair[0])
         splits[rng.choice(["valid", "test"]) if rng.random() < 1 / 6 else "train"].append(pair[1])

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import tensorflow_datasets as tfds
 
-from luke_jax.tasks.files import Faults
+from luke_jax.formats.files import Faults
 
 from .. import builders
 

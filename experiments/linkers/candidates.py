@@ -8,7 +8,7 @@ Of each name the likeliest thirty, in the form that `luke-jax wiki build --allow
 import argparse
 
 from luke_jax.files import Path
-from luke_jax.tasks.files import Faults
+from luke_jax.formats.files import Faults
 from luke_jax.tasks.linking.files import read
 
 MOST = 30

@@ -24,6 +24,7 @@ from variants import VariedHead, VariedLinking
 import luke_jax
 from luke_jax.convert.parts import ModelParts
 from luke_jax.files import Path
+from luke_jax.formats.files import Faults
 from luke_jax.heads.labels import ENDS, STARTS
 from luke_jax.heads.linking import PRIORS, VECTORS, LinkingHead
 from luke_jax.inference.batches import outputs, shapes_of
@@ -31,7 +32,6 @@ from luke_jax.inference.settings import processor_of
 from luke_jax.models.head import Head, Outputs, States, Tables
 from luke_jax.models.network import Network
 from luke_jax.nn.losses import IGNORED
-from luke_jax.tasks.files import Faults
 from luke_jax.tasks.linking.candidates import IDS
 from luke_jax.tasks.linking.knowledge import open_knowledge
 from luke_jax.tasks.linking.names import NONE

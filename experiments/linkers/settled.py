@@ -15,6 +15,7 @@ from typing import Any
 import luke_jax
 from luke_jax.convert.published import published
 from luke_jax.files import Path
+from luke_jax.formats.files import Faults
 from luke_jax.heads.linking import LinkingHead
 from luke_jax.inference.batches import outputs, shapes_of
 from luke_jax.inference.settings import processor_of
@@ -22,7 +23,6 @@ from luke_jax.models.network import Network
 from luke_jax.runs.recipes import task_experiment
 from luke_jax.runs.training import run
 from luke_jax.systems.luke import LukeConfig
-from luke_jax.tasks.files import Faults
 from luke_jax.tasks.linking.task import EntityLinking
 from luke_jax.tasks.running import checked
 

@@ -22,6 +22,7 @@ from flax import linen as nn
 
 from luke_jax.convert.published import published
 from luke_jax.files import Path
+from luke_jax.formats.files import Faults
 from luke_jax.heads.linking import PRIORS, VECTORS, LinkingHead
 from luke_jax.models.head import Outputs, States, Tables
 from luke_jax.models.network import Network
@@ -29,7 +30,6 @@ from luke_jax.models.system import Backbone
 from luke_jax.runs.recipes import task_experiment
 from luke_jax.runs.training import run
 from luke_jax.tasks.evaluation import Evaluation
-from luke_jax.tasks.files import Faults
 from luke_jax.tasks.linking.candidates import IDS, CandidateVectors, entity_of
 from luke_jax.tasks.linking.knowledge import open_knowledge
 from luke_jax.tasks.linking.names import NONE

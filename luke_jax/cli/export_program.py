@@ -7,6 +7,8 @@ from importlib.util import find_spec
 from typing import Annotated, Any, NamedTuple
 
 import jax
+import jax.numpy as jnp
+from jax import export
 from tyro.conf import OmitArgPrefixes, Positional, arg
 
 from luke_jax.cli.printing import stderr_console
@@ -14,22 +16,21 @@ from luke_jax.cli.task_inputs import FileOptions
 from luke_jax.convert.adapters import is_adapter_directory
 from luke_jax.convert.onnx import DATA, INT8
 from luke_jax.convert.parts import READER, ModelParts
-from luke_jax.convert.programs import Specs, write_program
+from luke_jax.convert.programs import DIMENSIONS, Specs, write_program
 from luke_jax.convert.reading import read
 from luke_jax.convert.saving import full_disk_named, save
 from luke_jax.errors import InputError, at, not_installed
 from luke_jax.files import Path
+from luke_jax.formats.files import Faults
 from luke_jax.heads.kinds import without_head
-from luke_jax.inference.inputs import symbolic_inputs
 from luke_jax.inference.predicting import asking
 from luke_jax.inference.settings import task_of
 from luke_jax.runs.models import backbone_of, model_directory
 from luke_jax.tasks.contract import TextTask
-from luke_jax.tasks.files import Faults
 from luke_jax.tasks.running import checked, read_examples
-from luke_jax.text.rows import WORD_INPUTS
+from luke_jax.text.rows import ENTITY_INPUTS, WORD_INPUTS, Sizes, padded_shapes
 
-ENOUGH = 100  # examples, of which one is a point
+ENOUGH_EXAMPLES = 100  # examples, of which one is a point
 
 
 class Examples(NamedTuple):
@@ -132,8 +133,8 @@ def _write_int8(model: ModelParts, examples: Examples, directory: Path, most_los
     compared = write_int8(model, *examples, directory, most_lost)
   name, before, after, count = compared
   scores = f"{name} {before:.4f} in 32 bits, {after:.4f} in 8 bits, on {count} examples"
-  if count < ENOUGH:
-    few = f"{count} examples do not show a loss of one point; expected {ENOUGH} or more"
+  if count < ENOUGH_EXAMPLES:
+    few = f"{count} examples do not show a loss of one point; expected {ENOUGH_EXAMPLES} or more"
     print(f"luke-jax: warning: {few}", file=sys.stderr)
   if before <= 0:
     print(f"luke-jax: warning: a {name} of {before:.4f} has no point to lose", file=sys.stderr)
@@ -150,3 +151,45 @@ def _words_alone(model: ModelParts) -> tuple[ModelParts, dict[str, jax.ShapeDtyp
   specs = symbolic_inputs(model)
   alone = dataclasses.replace(model, network=network, params=params, labels=())
   return alone, {name: specs[name] for name in WORD_INPUTS}
+
+
+def symbolic_inputs(model: ModelParts) -> dict[str, jax.ShapeDtypeStruct]:
+  """Returns the shapes of the inputs that a model reads, whose dimensions are names.
+
+  The number of entities is that of the task where those have candidates.
+  """
+  network, backbone = model.network, model.backbone
+  task = _task(model)
+  fixed = task is not None and task.fixed_entities
+  # A head may read the entities after the first: it has to be known that those are not < 0.
+  some = ["batch*entities >= batch"] if network.places and not fixed else []
+  dimensions: Any = export.symbolic_shape(", ".join(DIMENSIONS), constraints=some)
+  batch, words, entities, mention, choices, labels, _ = dimensions
+  if task and fixed:
+    entities = task.sizes.entities
+  names = (*WORD_INPUTS, *(ENTITY_INPUTS if backbone.entities else ()))
+  if backbone.config.token_types:
+    names += ("token_type_ids",)
+  if len(network.places) > 1 or not backbone.entities:
+    names += network.places
+  shapes = padded_shapes(Sizes(words, entities, mention), names=names)
+  rows = {name: jax.ShapeDtypeStruct(x, jnp.int32) for name, x in shapes.items()}
+  rows |= {name: jax.ShapeDtypeStruct(x, jnp.int32) for name, x in network.own_inputs.items()}
+  for name, room in backbone.config.beside(words).items():
+    rows[name] = jax.ShapeDtypeStruct(room.shape, room.dtype)
+  for inputs in task.extra_inputs if task else ():
+    rows |= inputs.shapes(backbone, words)
+  before = (batch, choices) if network.choices else (batch,)
+  specs = {name: jax.ShapeDtypeStruct((*before, *x.shape), x.dtype) for name, x in rows.items()}
+  for name in network.head.once if network.head else ():
+    _, *width = network.own_inputs[name]
+    specs[name] = jax.ShapeDtypeStruct((1, labels, *width), jnp.float32)
+  return specs
+
+
+def _task(model: ModelParts) -> TextTask | None:
+  """Returns the task of a model, None if it is pretrained, or without a head."""
+  try:
+    return task_of(model)
+  except InputError:
+    return None

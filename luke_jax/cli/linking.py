@@ -11,8 +11,9 @@ from luke_jax.cli.task_inputs import FileOptions, ModelOptions
 from luke_jax.convert.reading import named_directory, read_model
 from luke_jax.errors import InputError
 from luke_jax.files import Path
+from luke_jax.formats.files import Faults, check_fields, listed, string
+from luke_jax.formats.records import read_records
 from luke_jax.inference.describing import OwnEntity, add_own, describe
-from luke_jax.tasks.files import Faults, check_fields, listed, read_json_lines, string
 from luke_jax.tasks.linking.knowledge import Knowledge
 from luke_jax.training.metrics import summary_line
 from luke_jax.wiki.stages.engines import EngineOptions
@@ -109,7 +110,7 @@ def entities_own(
     output: Folder for the knowledge with them.
     model: Directory or name of the model that describes entities, the one of KNOWLEDGE.
   """
-  own = list(read_json_lines(file, _own, Faults()))
+  own = read_records(file, _own, Faults())
   if not own:
     raise InputError(f"{file}: no entities; expected one on each line")
   keys = [x.id or x.name for x in own]

@@ -9,7 +9,7 @@ from rich.text import Text
 from tyro.conf import Positional, UseAppendAction, arg
 
 from luke_jax.errors import InputError
-from luke_jax.files import Path, whole
+from luke_jax.files import Path, write_text
 from luke_jax.heads.kinds import class_names
 from luke_jax.inference.settings import any_processor
 from luke_jax.model import Model, load
@@ -45,12 +45,16 @@ def run(
   model = masked_model(directory)
   predictions = predict_masks(model, any_processor(model, span), text, spans=span, top=top)
   if html_file:
-    with whole(html_file) as part:
-      part.write_text(_page(text, predictions), encoding="utf-8")
+    write_text(html_file, _page(text, predictions))
   console = Console()
   console.print(_marked(text, predictions), soft_wrap=True)
   for prediction in predictions:
-    console.print(_guesses(text, prediction))
+    table = Table()
+    table.add_column(Text(visible(_named(text, prediction))))
+    table.add_column("")
+    for guess in prediction.guesses:
+      table.add_row(Text(visible(guess.name)), f"{guess.probability:.3f}")
+    console.print(table)
   if html_file:
     print(f"{html_file}: {len(predictions)} masks")
 
@@ -76,15 +80,6 @@ def _marked(text: str, predictions: Sequence[MaskPrediction]) -> Text:
   for prediction in sorted(predictions, key=lambda prediction: prediction.kind):
     marked.stylize(_COLOURS[prediction.kind], *prediction.characters)
   return marked
-
-
-def _guesses(text: str, prediction: MaskPrediction) -> Table:
-  table = Table()
-  table.add_column(Text(visible(_named(text, prediction))))
-  table.add_column("")
-  for guess in prediction.guesses:
-    table.add_row(Text(visible(guess.name)), f"{guess.probability:.3f}")
-  return table
 
 
 def _named(text: str, prediction: MaskPrediction) -> str:

@@ -1,21 +1,23 @@
-"""`luke-jax convert`, `export`, `parity` and `entities add`: model directories."""
+"""`luke-jax convert`, `new`, `export`, `push`, `parity` and `entities add`: model directories."""
 
 import warnings
 from collections import defaultdict
-from typing import Annotated
+from typing import Annotated, Literal
 
 import numpy as np
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 from rich.text import Text
-from tyro.conf import Positional, arg
+from tyro.conf import Positional, UseAppendAction, arg
 
 from luke_jax.cli.printing import stderr_console
 from luke_jax.convert import text_side
+from luke_jax.convert.adapters import is_adapter_directory
 from luke_jax.convert.card import ORIGIN, OURS, card_facts, with_record, write_parity
 from luke_jax.convert.loading import read_model
 from luke_jax.convert.parts import ModelParts
 from luke_jax.convert.reading import named_directory, read
+from luke_jax.convert.reading import push as push_model
 from luke_jax.convert.saving import TRANSFORMERS, Form, number_of_tensors, save
 from luke_jax.convert.tensors import Dtype
 from luke_jax.convert.text_side import add_entities
@@ -24,7 +26,9 @@ from luke_jax.errors import InputError
 from luke_jax.files import Path, check_place, sizes, write_json
 from luke_jax.files.copies import local
 from luke_jax.parity import Difference, Parity, compare
-from luke_jax.runs.models import export
+from luke_jax.runs.models import backbone_of, export, model_directory
+from luke_jax.systems.tener.config import TenerConfig
+from luke_jax.systems.tener.fresh import Choices, Files, fresh_model
 from luke_jax.terminal import Console
 from luke_jax.text import load_entity_vocab
 from luke_jax.training.experiment_files import load_experiment
@@ -143,7 +147,10 @@ def parity(
   with stderr_console().status(f"comparing {directory}"):
     parity = compare(directory, tolerance)
   console = Console()
-  console.print(_keys_table(parity))
+  table = Table("keys", "number", "which", title=parity.directory)
+  for what, names in parity.keys.items():
+    table.add_row(what, str(len(names)), ", ".join(names[:5]) + (" …" if len(names) > 5 else ""))
+  console.print(table)
   console.print(_numbers_table(parity))
   write_json(output, parity.as_json())
   verdict = "equal" if parity.passed else "DIFFERENT"
@@ -156,13 +163,6 @@ def parity(
     write_parity(directory, f"{sentence}; in float32, by `luke-jax parity`.")
   print(f"{sentence}; every figure in {output}")
   return 0 if parity.passed else 1
-
-
-def _keys_table(parity: Parity) -> Table:
-  table = Table("keys", "number", "which", title=parity.directory)
-  for what, names in parity.keys.items():
-    table.add_row(what, str(len(names)), ", ".join(names[:5]) + (" …" if len(names) > 5 else ""))
-  return table
 
 
 def _numbers_table(parity: Parity) -> Table:
@@ -242,3 +242,110 @@ def _vectors(path: Path) -> np.ndarray:
   if not isinstance(array, np.ndarray):
     raise InputError(f"{path}: several arrays; expected one, in a .npy file")
   return array
+
+
+def push(
+  source: Annotated[Path, Positional, arg(metavar="MODEL")],
+  name: Annotated[str, Positional, arg(metavar="OWNER/NAME")],
+  /,
+  *,
+  public: bool = False,
+  dry_run: bool = False,
+  adapter: bool = False,
+  dtype: Dtype = "float32",
+  backbone: Path | None = None,
+) -> None:
+  """Sends a model with its card to Hugging Face's hub, where it is private unless you say --public.
+
+  What is sent is what `model.save` writes, and --dry-run lists it. One that is there already keeps
+  its visibility, and loses the files of an earlier model. Your token is that of `hf auth login`, or
+  HF_TOKEN.
+
+      luke-jax push runs/ner me/names --dry-run
+      luke-jax push runs/ner me/names
+
+  Args:
+    source: Directory or name of a model, or the folder of a run.
+    name: The owner, which is you or an organisation of yours, and the model's name there.
+    public: Lets everyone see a model that is new.
+    dry_run: Lists the files and sends nothing.
+    adapter: Sends an adapter as it is, for luke_jax alone, instead of a whole model.
+    dtype: Type of the weights of a whole model.
+    backbone: Directory of the backbone of an adapter, if luke-jax get does not know it.
+  """
+  directory = model_directory(source)
+  if adapter and not is_adapter_directory(directory):
+    raise InputError(f"--adapter: {source} is a whole model; expected an adapter")
+  model = read(directory, backbone=backbone or backbone_of(source))
+  with stderr_console().status(f"{'listing' if dry_run else 'sending'} {name}"):
+    sent = push_model(model, name, public=public, dry_run=dry_run, adapter=adapter, dtype=dtype)
+  for file, size in sent.files.items():
+    print(f"{size:>15,}  {file}")
+  print(f"{sum(sent.files.values()):>15,}  bytes, {sent.address or 'none of which were sent'}")
+
+
+def new(
+  directory: Annotated[Path, Positional, arg(metavar="DIRECTORY")],
+  /,
+  *,
+  train: Path,
+  also: UseAppendAction[tuple[Path, ...]] = (),
+  size: str = "tener-resume",
+  vectors: Path | None = None,
+  bigram_vectors: Path | None = None,
+  sentence_vectors: Path | None = None,
+  characters: bool = False,
+  digits_as_zero: bool = False,
+  bigrams: bool = False,
+  least_bigrams: int = 1,
+  least_characters: int = 2,
+  character_encoder: Literal["adatrans", "transformer", "cnn", "none"] = "adatrans",
+  columns: str = "",
+  keep_scale: bool = False,
+  seed: int = 0,
+) -> None:
+  """Makes a TENER that knows nothing yet, with the words of your files, to train for tagging.
+
+  The sizes are those of a data set of the paper: tener-conll2003, tener-ontonotes5,
+  tener-ontonotes4, tener-msra, tener-weibo or tener-resume.
+
+      luke-jax new fresh --train a.conll --vectors glove.6B.100d.txt --also b.conll
+      luke-jax train tagging --train a.conll --dev b.conll --model fresh --output runs/tener
+
+  Args:
+    directory: Directory of the new model.
+    train: File of named entities to train on; its words are the vocabulary.
+    also: A further file, whose words are taken in where they have a vector; as often as needed.
+    size: Name of the sizes.
+    vectors: Text file of vectors of words, in GloVe's or word2vec's form.
+    bigram_vectors: The same for bigrams.
+    sentence_vectors: Folder of vectors of every word of the files: sentences.txt and vectors.npy.
+    characters: Take every character of the files' words as a word, as is usual in Chinese.
+    digits_as_zero: Read every digit as 0.
+    bigrams: Give pairs of neighbouring words embeddings of their own.
+    least_bigrams: Number of times that a bigram stands in the training file at least.
+    least_characters: Number of times that a character does.
+    character_encoder: Encoder of a word's characters.
+    columns: Columns of the files: word, tag or _ (not read) for each, as _,word,tag; else a guess.
+    keep_scale: Leave vectors as files have them, instead of scaling each to a variance of one.
+    seed: Seed of the parameters that no file gives.
+  """
+  choices = Choices(
+    characters=characters,
+    digits_as_zero=digits_as_zero,
+    bigrams=bigrams,
+    least_bigrams=least_bigrams,
+    least_characters=least_characters,
+    character_encoder=character_encoder,
+    columns=tuple(columns.split(",")) if columns else (),
+    keep_scale=keep_scale,
+  )
+  files = Files(train, also, vectors, bigram_vectors, sentence_vectors)
+  model, coverages = fresh_model(size, files, choices, seed)
+  save(model, directory)
+  config = model.config
+  assert isinstance(config, TenerConfig)
+  for coverage in coverages:
+    print(coverage)
+  counts = f"{config.vocab_size} words, {config.character_vocab_size} characters"
+  print(f"{directory}: {counts}, {config.bigram_vocab_size} bigrams")

@@ -13,19 +13,19 @@ from luke_jax.cli.printing import counted
 from luke_jax.cli.task_inputs import FileOptions, ModelOptions, report_faults, warn_of_scores
 from luke_jax.errors import InputError
 from luke_jax.files import Path, check_place, is_file_in, is_there, whole
+from luke_jax.formats.datasets import is_split
+from luke_jax.formats.files import Faults, json_object, lines, lines_of, parse_items
 from luke_jax.inference.predicting import Abstaining, for_predictions, predictions
 from luke_jax.show.picture import STYLE
 from luke_jax.show.predictions import pictured, shown
 from luke_jax.tasks.contract import SENTENCE, Example, Prediction, TextTask
-from luke_jax.tasks.datasets import is_split
-from luke_jax.tasks.files import Faults, json_object, lines, lines_of, parse_lines
 from luke_jax.tasks.ner.files import to_columns
 from luke_jax.tasks.predictions import Span
 from luke_jax.tasks.running import read_examples
 from luke_jax.terminal import Console
 from luke_jax.web_page import FOOT, head
 
-LONG = 50_000  # characters of a text, whose reading takes seconds
+LONG_TEXT = 50_000  # characters of a text, whose reading takes seconds
 LINES, COLUMNS, PAGE, STANDARD_INPUT = (".jsonl", ".txt"), ".conll", ".html", "-"
 
 
@@ -127,7 +127,7 @@ def examples_in(
 def announced(examples: Iterable[Example]) -> Iterator[Example]:
   """Yields examples, and says on stderr which texts are so long that they take a while."""
   for example in examples:
-    if len(text := getattr(example, "text", "")) > LONG:
+    if len(text := getattr(example, "text", "")) > LONG_TEXT:
       print(f"reading {len(text):,} characters", file=sys.stderr)
     yield example
 
@@ -148,7 +148,8 @@ def _parsed(
       raise InputError(f"{place}: a text alone; expected an object of JSON, such as {example}")
     return {"text": line}
 
-  return parse_lines(numbered, where, settings.parse, faults, read)
+  items = ((f"line {number}", line) for number, line in numbered if line.strip())
+  return parse_items(items, where, settings.parse, faults, read)
 
 
 def _write(

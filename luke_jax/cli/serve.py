@@ -65,15 +65,6 @@ def run(
   hosts = LOOPBACK if local else None
   application = serve.application(read, limits=limits, token=token, hosts=hosts)
   server = serve.Server(application, host, port)
-  _log_requests()
-  print(f"luke-jax: {server.address} answers for {', '.join(read)}", file=sys.stderr)
-  if not local and token is None:
-    print(f"luke-jax: warning: anyone who reaches {host} may ask: no {TOKEN}", file=sys.stderr)
-  server.run()
-
-
-def _log_requests() -> None:
-  """Writes the line of each request to stdout."""
   from luke_jax.serve.guard import REQUESTS
 
   handler = logging.StreamHandler(sys.stdout)
@@ -81,6 +72,10 @@ def _log_requests() -> None:
   REQUESTS.addHandler(handler)
   REQUESTS.setLevel(logging.INFO)
   REQUESTS.propagate = False
+  print(f"luke-jax: {server.address} answers for {', '.join(read)}", file=sys.stderr)
+  if not local and token is None:
+    print(f"luke-jax: warning: anyone who reaches {host} may ask: no {TOKEN}", file=sys.stderr)
+  server.run()
 
 
 def try_page(

@@ -8,11 +8,11 @@ from luke_jax.convert.parts import ModelParts
 from luke_jax.convert.reading import read
 from luke_jax.errors import InputError, at
 from luke_jax.files import Path
+from luke_jax.formats.files import Faults
 from luke_jax.inference.predicting import asked
 from luke_jax.inference.settings import own_head, scores_fitted, task_of
 from luke_jax.runs.models import backbone_of, model_directory
 from luke_jax.tasks.contract import TextTask
-from luke_jax.tasks.files import Faults
 from luke_jax.tasks.known import CLASSES, task_class
 from luke_jax.tasks.labels.wordings import labels_in
 from luke_jax.tasks.running import check_inputs
@@ -83,7 +83,7 @@ def field_names(task: TextTask | type[TextTask]) -> set[str]:
 
 
 MOST_REPORTED = 10
-MANY = 300  # labels, whose reading takes seconds
+MANY_LABELS = 300  # labels, whose reading takes seconds
 
 
 @dataclasses.dataclass(frozen=True)
@@ -128,7 +128,7 @@ class ModelOptions:
       changes: dict[str, Any] = {name: str(x) for name, x in folders.items() if x}
       if self.labels:
         found = labels_in(self.labels)
-        if len(found) > MANY:
+        if len(found) > MANY_LABELS:
           print(f"reading {len(found):,} labels", file=sys.stderr)
         changes |= asked(model, found)
       settings = task_of(model, named, **changes)

@@ -16,36 +16,22 @@ from tyro.conf import OmitArgPrefixes, Positional, UseAppendAction, arg
 from luke_jax.cli.process import BEGUN, outcome
 from luke_jax.cli.task_inputs import FileOptions
 from luke_jax.errors import InputError
-from luke_jax.files import Path, in_bucket, whole
+from luke_jax.files import Path, in_bucket, write_text
 from luke_jax.runs import training
 from luke_jax.runs.outline import outline
 from luke_jax.runs.recipes import Chosen, chosen_experiment, plain_experiment, read_experiment
-from luke_jax.runs.report import REPORT, write_report
+from luke_jax.runs.results import REPORT, write_report
 from luke_jax.runs.rules import HELD_OUT
-from luke_jax.runs.training import (
-  CURVE,
-  LEAST,
-  cross_validated,
-  learning_curve,
-  untold,
-  verdict,
-)
 from luke_jax.tasks.contract import TextTask
 from luke_jax.tasks.known import CLASSES, is_name
 from luke_jax.terminal import Console
-from luke_jax.training import processes
+from luke_jax.training import experiment_files, processes
 from luke_jax.training.directory import CONFIG, PIPED
 from luke_jax.training.experiment import Experiment, describe
-from luke_jax.training.experiment_files import (
-  file_and_row,
-  is_experiment_file,
-  load_experiment,
-  own_classes,
-)
 from luke_jax.training.loop import Summary
 from luke_jax.training.metrics import summary_line
 from luke_jax.training.overrides import Setting, settings
-from luke_jax.training.pace import TELLING
+from luke_jax.training.pace import LEAST_DEV
 from luke_jax.training.watch import STATUS, watching
 
 STDIN = "-"  # as a file of examples
@@ -112,12 +98,24 @@ def train(
     verbose: Prints every setting of a task's training.
     why: Prints which rule set what, and its reason.
   """
-  _check(output, profile, folds, curve)
+  if curve and folds is not None:
+    raise InputError("--curve: with --folds; expected one, as each share would train for each part")
+  if folds is not None and folds < training.LEAST_FOLDS:
+    raise InputError(f"--folds: {folds}; expected {training.LEAST_FOLDS} or more")
+  if profile and (curve or folds is not None):
+    raise InputError("--profile: with several trainings; expected it without --folds and --curve")
+  if profile < 0:
+    raise InputError(f"--profile: {profile}; expected a number of steps")
+  if not in_bucket(output) and re.match(r"\w+:/", str(output)):
+    raise InputError(f"--output: {output}; expected a folder, or gs://BUCKET/FOLDER")
   with watching(outcome) as watch:
     processes.join(*dataclasses.astuple(cluster), before=watch.with_others)
     share = HELD_OUT if curve and dev is None else folds and 1 / max(folds, 2)
     set = (*_changes(adapter, minutes, share), *form.changes(str(experiment)), *set)
-    _check_file(experiment)
+    if not is_name(str(experiment)) and not experiment_files.file_and_row(experiment)[0].exists():
+      near = difflib.get_close_matches(str(experiment), CLASSES, n=1)
+      expected = ", perhaps ".join([f"an experiment file or one of {', '.join(CLASSES)}", *near])
+      raise InputError(f"{experiment}: no such file; expected {expected}")
     if is_name(str(experiment)) or train or model:
       chosen = _task(experiment, (_examples(train, output), dev), model, set)
     elif dev or why:
@@ -125,7 +123,11 @@ def train(
     else:
       chosen = Chosen(read_experiment(experiment, set), [])
     if jax.process_index() == 0:
-      _print_begin(chosen, verbose=verbose, why=why)
+      every_setting = verbose or not chosen.reasons
+      print((describe if every_setting else outline)(chosen.experiment), flush=True)
+      settings = {f"{x.name}={x.value}": x.why for x in chosen.reasons if why}
+      for setting, reason in settings.items():
+        print(f"{setting:{max(map(len, settings))}}  {reason}", flush=True)
     resolved = chosen.experiment
     summary = _trained(resolved, output, folds, curve=curve, profile=profile)
     _print_end(summary, output, resolved)
@@ -142,7 +144,7 @@ def _print_end(summary: Summary, output: Path, trained: Experiment) -> None:
   """Prints what the model gets right and wrong, the scores of parts, and the summary."""
   if jax.process_index() > 0:
     return
-  curve = summary.get(CURVE, {})
+  curve = summary.get(training.CURVE, {})
   if "model" in summary:
     if report := write_report(output, trained.task.name, curve):
       Console().print(report)
@@ -152,7 +154,7 @@ def _print_end(summary: Summary, output: Path, trained: Experiment) -> None:
     print(f"{name} of the parts: {spread['mean']:.3f} ± {spread['deviation']:.3f}")
   if len(curve) > 1:
     print(f"by share of the examples: {', '.join(f'{x} {y:.3f}' for x, y in curve.items())}")
-    print(verdict(curve, len(trained.engine.records(trained.backbone, "dev"))))
+    print(training.verdict(curve, len(trained.engine.records(trained.backbone, "dev"))))
   print(summary_line(summary))
 
 
@@ -161,10 +163,10 @@ def _trained(
 ) -> Summary:
   """Returns the summary of a training, or of one on all examples and several on parts."""
   if folds is not None:
-    return cross_validated(experiment, output, folds, begun=BEGUN)
+    return training.cross_validated(experiment, output, folds, begun=BEGUN)
   if curve:
     _warn_of_small_dev(experiment)
-    return learning_curve(experiment, output, begun=BEGUN)
+    return training.learning_curve(experiment, output, begun=BEGUN)
   return training.run(experiment, output, profile=profile, begun=BEGUN)
 
 
@@ -173,38 +175,12 @@ def _warn_of_small_dev(experiment: Experiment) -> None:
   task = experiment.task
   if not isinstance(task, TextTask) or not experiment.engine.scored:
     return
-  if (dev := len(experiment.engine.records(experiment.backbone, "dev"))) < TELLING:
-    warnings.warn(f"--curve: {untold(dev)}", stacklevel=2)
-
-
-def _check(output: Path, profile: int, folds: int | None, curve: bool) -> None:
-  """Raises InputError for an address that is no place to write to, and for no steps to trace."""
-  if curve and folds is not None:
-    raise InputError("--curve: with --folds; expected one, as each share would train for each part")
-  if folds is not None and folds < LEAST:
-    raise InputError(f"--folds: {folds}; expected {LEAST} or more")
-  if profile and (curve or folds is not None):
-    raise InputError("--profile: with several trainings; expected it without --folds and --curve")
-  if profile < 0:
-    raise InputError(f"--profile: {profile}; expected a number of steps")
-  if not in_bucket(output) and re.match(r"\w+:/", str(output)):
-    raise InputError(f"--output: {output}; expected a folder, or gs://BUCKET/FOLDER")
-
-
-def _print_begin(chosen: Chosen, *, verbose: bool, why: bool) -> None:
-  """Prints what will be trained, and which rule set what, with its reason."""
-  every_setting = verbose or not chosen.reasons
-  print((describe if every_setting else outline)(chosen.experiment), flush=True)
-  settings = {f"{x.name}={x.value}": x.why for x in chosen.reasons if why}
-  for setting, reason in settings.items():
-    print(f"{setting:{max(map(len, settings))}}  {reason}", flush=True)
+  if (dev := len(experiment.engine.records(experiment.backbone, "dev"))) < LEAST_DEV:
+    warnings.warn(f"--curve: {training.untold(dev)}", stacklevel=2)
 
 
 def _task(
-  experiment: Path,
-  files: tuple[str, Path | None],
-  model: Path | None,
-  set: Sequence[str],
+  experiment: Path, files: tuple[str, Path | None], model: Path | None, set: Sequence[str]
 ) -> Chosen:
   """Returns a task's training on files, with changes, and the reasons for its settings."""
   if model is None:
@@ -213,7 +189,7 @@ def _task(
     print(f"reading {files[0]}", file=sys.stderr, flush=True)
   if is_name(str(experiment)):
     return chosen_experiment(str(experiment), files, model, set)
-  task, system = own_classes(experiment, TextTask)
+  task, system = experiment_files.own_classes(experiment, TextTask)
   return chosen_experiment(task, files, model, set, system=system)
 
 
@@ -242,8 +218,7 @@ def _piped(output: Path) -> Path:
     )
   output.mkdir(parents=True, exist_ok=True)
   file = output / f"{PIPED}{_kind(text)}"
-  with whole(file) as part:
-    part.write_text(text, encoding="utf-8")
+  write_text(file, text)
   return file
 
 
@@ -255,14 +230,6 @@ def _kind(text: str) -> str:
   if len(cells) == 1 or not HEADERS & {cell.strip(' "\ufeff') for cell in cells}:
     return ".txt"
   return ".tsv" if "\t" in text.partition("\n")[0] else ".csv"
-
-
-def _check_file(experiment: Path) -> None:
-  """Raises InputError for neither a task nor a file."""
-  if not is_name(str(experiment)) and not file_and_row(experiment)[0].exists():
-    near = difflib.get_close_matches(str(experiment), CLASSES, n=1)
-    expected = ", perhaps ".join([f"an experiment file or one of {', '.join(CLASSES)}", *near])
-    raise InputError(f"{experiment}: no such file; expected {expected}")
 
 
 def list_settings(task: Annotated[str, Positional, arg(metavar="TASK|EXPERIMENT")], /) -> None:
@@ -279,8 +246,8 @@ def list_settings(task: Annotated[str, Positional, arg(metavar="TASK|EXPERIMENT"
   """
   if is_name(task):
     experiment = plain_experiment(task)
-  elif is_experiment_file(task):
-    experiment = load_experiment(Path(task))
+  elif experiment_files.is_experiment_file(task):
+    experiment = experiment_files.load_experiment(Path(task))
   else:
     raise InputError(
       f"{task}: no task; expected one of {', '.join(CLASSES)}, or an experiment file"

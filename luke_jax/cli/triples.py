@@ -14,10 +14,10 @@ from luke_jax.convert.parts import ModelParts
 from luke_jax.convert.reading import read
 from luke_jax.errors import InputError, at
 from luke_jax.files import Path, check_place, whole
+from luke_jax.formats.files import Faults
 from luke_jax.inference.settings import check_answer, task_of
 from luke_jax.inference.triples import SHOWN, Extractor, Name, Triple, merged
 from luke_jax.runs.models import backbone_of, model_directory
-from luke_jax.tasks.files import Faults
 from luke_jax.tasks.labels.wordings import labels_in
 from luke_jax.tasks.predictions import Fact, Link, Span
 
@@ -68,11 +68,13 @@ def run(
   found = least.kept(_found(extractor, announced(examples)))
   single = extractor.task.single
   if output is None:
-    _write(found, each, single, sys.stdout)
+    number = _write(found, each, single, sys.stdout)
   else:
     with whole(output) as part, part.open("w", encoding="utf-8") as file:
       number = _write(found, each, single, file)
     print(f"{output}: {number} {'triples' if each else 'facts'}")
+  if not number and not least.left_out:
+    print("no facts between the names that were found", file=sys.stderr)
   if least.left_out and threshold is None:
     rest = f"{least.left_out:,} less sure than {least.score:.2f} are left out"
     print(f"{rest}; --threshold {SHOWN} shows them", file=sys.stderr)

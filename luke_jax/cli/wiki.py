@@ -1,9 +1,9 @@
-"""`luke-jax wiki build`, `join`, `mentions` and `show`."""
+"""`luke-jax wiki build`, `join`, `mentions`, `show` and `export`."""
 
 import dataclasses
 import json
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Annotated, Literal
 
 import rich.progress
@@ -12,11 +12,12 @@ from tyro.conf import OmitArgPrefixes, Positional, UseAppendAction, arg
 from luke_jax.errors import InputError
 from luke_jax.files import Path, in_bucket, read_text
 from luke_jax.terminal import Console
+from luke_jax.wiki.export.export import export
+from luke_jax.wiki.export.tables import Form
 from luke_jax.wiki.mentions.build import MAX_TOKENS, make_mentions
 from luke_jax.wiki.mentions.stages import Filter
 from luke_jax.wiki.mentions.table import TABLE
-from luke_jax.wiki.read.wikidata import KINDS
-from luke_jax.wiki.read.wikidata_sql import SQL
+from luke_jax.wiki.read.wikidata import KINDS, SQL
 from luke_jax.wiki.show import figures, figures_table, shown_records, write_html
 from luke_jax.wiki.stages.build import RESULT, BuiltStages, StageName, build
 from luke_jax.wiki.stages.engines import EngineOptions
@@ -50,7 +51,8 @@ class EntityOptions:
 
   def selection(self) -> Selection:
     """Returns the options as the build needs them."""
-    allowed = _read_lists(self.allowed)
+    lines = [line.strip() for path in self.allowed for line in read_text(path).split("\n")]
+    allowed = tuple(dict.fromkeys(line for line in lines if line))
     selection = Selection(self.entities, self.min_count, allowed, self.allowed_only)
     if self.vocabulary and selection != Selection():
       raise InputError(
@@ -195,7 +197,10 @@ def wiki_join(
     min_languages: Smallest number of languages in which an item is linked.
     entities: Largest size of the vocabulary, its three special entities included.
   """
-  _check_source(wikidata)
+  if not wikidata.name.endswith(SQL + KINDS):
+    raise InputError(f"{wikidata}: not named as {', '.join(SQL + KINDS)}; {EXPECTED}")
+  if not wikidata.is_file():
+    raise InputError(f"{wikidata}: no such file; {EXPECTED}")
   _check_join(output, min_languages, len(builds), entities)
   languages = read_languages(builds)
   console = Console(stderr=True)
@@ -296,15 +301,29 @@ def wiki_show(
     print(f"{html}: {len(shown)} records")
 
 
-def _read_lists(paths: Sequence[Path]) -> tuple[str, ...]:
-  """Returns the titles in allow-lists, which have one a line."""
-  lines = [line.strip() for path in paths for line in read_text(path).split("\n")]
-  return tuple(dict.fromkeys(line for line in lines if line))
+def wiki_export(
+  folder: Annotated[Path, Positional, arg(metavar="OUT")],
+  /,
+  *,
+  output: Path,
+  items: Path | None = None,
+  form: Form | None = None,
+  engine: OmitArgPrefixes[EngineOptions],
+) -> None:
+  """Writes the pages, sentences and links of a build as tables for other programs, with a card.
 
+  The tables are Parquet, which datasets of Hugging Face and pandas read, or lines of JSON. A page
+  has what it says that it is; a link has its place, page, item and source. The command resumes.
 
-def _check_source(path: Path) -> None:
-  """Raises InputError for a file that is none with sitelinks."""
-  if not path.name.endswith(SQL + KINDS):
-    raise InputError(f"{path}: not named as {', '.join(SQL + KINDS)}; {EXPECTED}")
-  if not path.is_file():
-    raise InputError(f"{path}: no such file; {EXPECTED}")
+      luke-jax wiki export wiki/en --items enwiki-page_props.sql.gz --output wiki-tables
+
+  Args:
+    folder: Folder of luke-jax wiki build, as far as its titles.
+    output: Folder for the tables and README.md.
+    items: File with the pages' items of Wikidata: the wiki's page_props.sql.gz or
+      wb_items_per_site.sql.gz, a JSON dump of Wikidata, or lines of a title, a tab and a Qid.
+    form: Form of the tables; without the option Parquet where pyarrow is installed, else jsonl.
+  """
+  with engine.opened() as runner:
+    done = export(folder, output, runner, items=items, form=form)
+  print(json.dumps({"folder": str(output), **done.counts}))

@@ -69,7 +69,8 @@ def run(
   """
   if output is not None and output == html_file:
     raise InputError(f"--html {html_file}: the file of --output too; expected another")
-  lines = _lines(source)
+  is_file = is_file_in(source, "a text or the name of a file")
+  lines = _with_starts(_file_lines(Path(source)) if is_file else source.split("\n"))
   annotate_line = _annotator(folder, page, min_link_probability, min_prior)
   console, names = Console(), 0
   with contextlib.ExitStack() as stack:
@@ -110,10 +111,7 @@ def _annotator(
 ) -> Callable[[str], Annotations]:
   if page is not None and min_prior:
     raise InputError("--min-prior: given with --page; expected one of them")
-  for name, value in (
-    ("--min-link-probability", min_link_probability),
-    ("--min-prior", min_prior),
-  ):
+  for name, value in (("--min-link-probability", min_link_probability), ("--min-prior", min_prior)):
     if value is not None and not 0 <= value <= 1:
       raise InputError(f"{name}: {value}; expected a number from 0 to 1")
   mentions, least = Mentions(folder), min_link_probability
@@ -126,12 +124,6 @@ def _annotator(
   least = LINKED_AT_ALL if least is None else least
   names = names_on_page(built_page, mentions, min_link_probability=least)
   return lambda text: annotate_with(text, names)
-
-
-def _lines(source: str) -> Iterator[AnnotatedLine]:
-  """Yields the lines of a file of that name, or of the text itself."""
-  is_file = is_file_in(source, "a text or the name of a file")
-  return _with_starts(_file_lines(Path(source)) if is_file else source.split("\n"))
 
 
 def _with_starts(lines: Iterable[str]) -> Iterator[AnnotatedLine]:

@@ -44,7 +44,7 @@ _ARRAYS: weakref.WeakValueDictionary[tuple, np.ndarray] = (
   weakref.WeakValueDictionary()
 )  # of backbones, that models in memory share
 VALUE, CHANGE, SCALE = "value/", "change/", "scale/"  # before the paths of arrays
-LARGE = 4096  # numbers of an array from which it is kept in 8 bits
+LEAST_NUMBERS_IN_8_BITS = 4096  # numbers of an array from which it is kept in 8 bits
 
 
 def is_adapter_directory(path: Path) -> bool:
@@ -226,7 +226,7 @@ def changed_tensors(model: ModelParts, before: ModelParts) -> Iterator[tuple[str
 
 def _stored(part: str, path: str, x: np.ndarray) -> Iterator[tuple[str, np.ndarray]]:
   """Yields an array in 16 bits, or in 8 with its scales, one for a row along the longest axis."""
-  if x.size < LARGE or x.ndim < 2:
+  if x.size < LEAST_NUMBERS_IN_8_BITS or x.ndim < 2:
     yield f"{part}{path}", x.astype(np.float16)
     return
   axis = -1 if x.shape[-1] >= x.shape[-2] else -2

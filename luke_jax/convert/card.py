@@ -10,7 +10,7 @@ import yaml
 
 from luke_jax.convert.parts import ModelParts
 from luke_jax.errors import InputError
-from luke_jax.files import Path, check_regular, whole
+from luke_jax.files import Path, check_regular, write_text
 from luke_jax.models.table import system_of
 
 # In a model's config.json, under this project's name: the record of a run, and facts from the card
@@ -139,8 +139,7 @@ def write_parity(directory: Path, sentence: str) -> Path:
   if not title:
     raise InputError(f"{path}: no '{PARITY}'; expected a model card of luke_jax")
   _, next_title, after = rest.partition("\n## ")
-  with whole(path) as part:
-    part.write_text(f"{before}{title}\n{sentence}\n{next_title}{after}", encoding="utf-8")
+  write_text(path, f"{before}{title}\n{sentence}\n{next_title}{after}")
   return path
 
 

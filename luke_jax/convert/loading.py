@@ -259,19 +259,15 @@ def _params(network: Network, tensors: Tensors, seed: int | None) -> tuple[dict,
   """Returns the parameters, those without a tensor initialised from the seed, or zero without."""
   table, shapes = network.backbone.config.keys(network.kind), abstract_params(network)
   params, report = keys.from_torch(
-    tensors.read,
-    tensors.names,
-    shapes,
-    table,
-    apart=tensors.apart,
-    shape_of=tensors.shape_of,
+    tensors.read, tensors.names, shapes, table, apart=tensors.apart, shape_of=tensors.shape_of
   )
   if not report.missing:
     return params, report
   filled = keys.flatten(params)
   _check_room({path: x for path, x in keys.flatten(shapes).items() if path not in filled})
   if seed is not None:
-    return _completed(network, params, seed), report
+    there = keys.flatten(params)
+    return keys.unflatten(there | jax.device_get(_rest(network, frozenset(there), seed))), report
   blank = {path: np.zeros(x.shape, x.dtype) for path, x in keys.flatten(shapes).items()}
   return keys.unflatten(blank | filled), report
 
@@ -286,12 +282,6 @@ def _check_room(missing: Mapping[str, Any]) -> None:
       f"{largest}: no tensor for it, and shape {missing[largest].shape} by the config; expected"
       f" less than this machine's memory, {room / 2**30:,.0f} GiB"
     )
-
-
-def _completed(network: Network, params: dict, seed: int) -> dict:
-  """Adds fresh parameters where there are none."""
-  there = keys.flatten(params)
-  return keys.unflatten(there | jax.device_get(_rest(network, frozenset(there), seed)))
 
 
 # Of parameters that are there the compiler makes no code, and none twice for networks that are

@@ -17,6 +17,7 @@ import numpy as np
 
 from luke_jax.errors import InputError
 from luke_jax.files import Path, check_regular
+from luke_jax.text.sentence_piece import varint
 
 _PUSHED = {"BININT", "BININT1", "BININT2", "LONG1", "BINUNICODE", "SHORT_BINUNICODE"}
 _PUSHED |= {"BINUNICODE8", "BINBYTES", "SHORT_BINBYTES", "BINBYTES8", "BINSTRING"}
@@ -215,7 +216,7 @@ def write_paddle(directory: Path, form: str, tensors: Iterable[tuple[str, np.nda
   (directory / STATIC_FOLDER).mkdir()
   for name, tensor in arrays.items():
     description = bytes([8, _CODES[tensor.dtype]])
-    description += b"".join(b"\x10" + _varint(size) for size in tensor.shape)
+    description += b"".join(b"\x10" + varint(size) for size in tensor.shape)
     head = _HEAD.pack(0, 0, 0, len(description))
     (directory / STATIC_FOLDER / name).write_bytes(head + description + tensor.tobytes())
 
@@ -251,12 +252,3 @@ def _fields(data: bytes) -> Iterator[tuple[int, int]]:
       if byte < 128:
         break
     yield tag >> 3, value
-
-
-def _varint(value: int) -> bytes:
-  """Returns a whole number in groups of seven bits, the lowest first."""
-  groups = bytearray()
-  while value > 127:
-    groups.append(value & 127 | 128)
-    value >>= 7
-  return bytes([*groups, value])

@@ -38,7 +38,7 @@ SHAPES = (
   dict.fromkeys(DIMENSIONS, 2),
   {"batch": 3, "words": 7, "entities": 5, "mention": 3, "labels": 4, "names": 3},
 )
-CLOSE = 1e-5  # of outputs, by the largest one
+CLOSE_OUTPUTS = 1e-5  # of outputs, by the largest one
 FIRST = (1980, 1, 1, 0, 0, 0)  # the date of an archive's files, so that equal ones have equal bytes
 
 Specs = Mapping[str, jax.ShapeDtypeStruct]
@@ -150,7 +150,7 @@ def check_program(
     for name, value in program(**inputs).items():
       one, other = (np.asarray(x, np.float32) for x in (value, expected[name]))
       most = np.abs(other[np.isfinite(other)]).max(initial=1)
-      if not np.allclose(one, other, rtol=0, atol=CLOSE * most):
+      if not np.allclose(one, other, rtol=0, atol=CLOSE_OUTPUTS * most):
         raise InputError(f"{name}: the program differs from the model; expected equal outputs")
 
 

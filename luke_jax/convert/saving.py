@@ -31,7 +31,6 @@ from luke_jax.files import FULL, Path, filled, in_bucket, sizes, sync, sync_all
 from luke_jax.files.locks import clear_folders, new_folder
 from luke_jax.models import keys
 from luke_jax.models.config_files import check_finite
-from luke_jax.models.names import OtherNames
 from luke_jax.models.system import NONE, Described
 from luke_jax.text import entity_vocab, save_processor, save_tokenizer
 from luke_jax.text.tokenizer_files import TOKENIZER_FILES
@@ -136,26 +135,15 @@ def torch_tensors(model: ModelParts, dtype: Dtype = "float32") -> Iterator[tuple
   start = f"{table.encoder}." if model.kind == NONE else ""
   for name, tensor in keys.to_torch(model.params, table):
     check_finite(name, tensor)
-    tensor = _narrowed(name, tensor, dtype)
+    most = float(ml_dtypes.finfo(_DTYPES[dtype]).max)
+    if dtype != "float32" and tensor.size and not -most <= tensor.min() <= tensor.max() <= most:
+      raise InputError(
+        f"{name}: numbers beyond {most:.3g}, the largest of {dtype}; expected float32"
+      )
+    tensor = tensor.astype(_DTYPES[dtype], copy=False)
     yield name.removeprefix(start), tensor
     if name in second:
       yield second[name], tensor
-
-
-def _narrowed(name: str, tensor: np.ndarray, dtype: Dtype) -> np.ndarray:
-  """Returns a tensor of another type; raises InputError for numbers beyond its range."""
-  most = float(ml_dtypes.finfo(_DTYPES[dtype]).max)
-  if dtype != "float32" and tensor.size and not -most <= tensor.min() <= tensor.max() <= most:
-    raise InputError(f"{name}: numbers beyond {most:.3g}, the largest of {dtype}; expected float32")
-  return tensor.astype(_DTYPES[dtype], copy=False)
-
-
-def _naming(model: ModelParts, form: str) -> OtherNames:
-  namings = {naming.name: naming for naming in model.config.keys(model.kind).other_names}
-  if form not in namings:
-    expected = ", ".join((TRANSFORMERS, *namings))
-    raise InputError(f"form: {form!r}: a {model.config.title}; expected one of {expected}")
-  return namings[form]
 
 
 def _renamed(
@@ -164,7 +152,11 @@ def _renamed(
   """Returns tensors as another program has them, without second names of tied ones."""
   second = {alias for alias, _ in _written_aliases(model)}
   once = ((name, tensor) for name, tensor in tensors if name not in second)
-  return _naming(model, form).write(once, model.config)
+  namings = {naming.name: naming for naming in model.config.keys(model.kind).other_names}
+  if form not in namings:
+    expected = ", ".join((TRANSFORMERS, *namings))
+    raise InputError(f"form: {form!r}: a {model.config.title}; expected one of {expected}")
+  return namings[form].write(once, model.config)
 
 
 def _written_aliases(model: ModelParts) -> list[tuple[str, str]]:
@@ -260,7 +252,9 @@ def _move(folder: Path, target: Path) -> None:
   older = _second_names(target, before)
   try:
     for file in written:
-      file.chmod(0o666 & ~_umask())  # safetensors makes files that only their owner can read
+      mask = os.umask(0)
+      os.umask(mask)
+      file.chmod(0o666 & ~mask)  # safetensors makes files that only their owner can read
       file.replace(target / file.name)
     for name in before - {file.name for file in written}:
       (target / name).unlink()
@@ -287,9 +281,3 @@ def _second_names(target: Path, names: set[str]) -> Path:
     shutil.rmtree(older)
     raise
   return older
-
-
-def _umask() -> int:
-  mask = os.umask(0)
-  os.umask(mask)
-  return mask

@@ -24,15 +24,9 @@ from luke_jax.text.entity_vocab import SPECIAL_ENTITIES
 CONFIG, METADATA = "config.json", "metadata.json"
 MEMBERS = (METADATA, "entity_vocab.tsv", "entity_vocab.jsonl", TORCH)
 # Owners on Hugging Face's hub of models that people call by their names alone.
-_OWNERS = {
-  "luke": "studio-ousia",
-  "mluke": "studio-ousia",
-  "bert": "google-bert",
-  "roberta": "FacebookAI",
-  "xlm": "FacebookAI",
-  "distilbert": "distilbert",
-  "electra": "google",
-}
+_OWNERS = {"luke": "studio-ousia", "mluke": "studio-ousia", "bert": "google-bert"}
+_OWNERS |= {"roberta": "FacebookAI", "xlm": "FacebookAI", "distilbert": "distilbert"}
+_OWNERS |= {"electra": "google"}
 _EXAMPLE = "studio-ousia/luke-base", "luke-base"
 
 

@@ -66,7 +66,8 @@ class Tensors:
 
 def open_tensors(directory: Path, keys: Keys) -> Tensors:
   """Opens the weights of a directory: safetensors, one file or several, or PyTorch's archive."""
-  paddle = None if _has_weights(directory) else paddle_weights(directory)
+  ours = any((directory / name).exists() for name in (INDEX, SAFETENSORS, TORCH))
+  paddle = None if ours else paddle_weights(directory)
   if paddle:
     return _named(open_paddle(paddle), keys)
   files = _weight_files(directory)
@@ -117,10 +118,6 @@ def _listed_files(directory: Path) -> list[Path]:
     f"{directory}: no weights; expected {SAFETENSORS}, {TORCH}, an archive of Paddle (.pdparams) or"
     f" its folder of arrays, {STATIC_FOLDER}"
   )
-
-
-def _has_weights(directory: Path) -> bool:
-  return any((directory / name).exists() for name in (INDEX, SAFETENSORS, TORCH))
 
 
 def _weight_map(index: Path) -> dict[str, str]:
@@ -180,7 +177,7 @@ def lazy_safetensors(path: Path) -> dict[str, Stored]:
   except (SafetensorError, OSError) as fault:
     raise InputError(f"{path}: not a whole safetensors file ({fault})") from None
   names = set(file.keys())
-  checksums = _checksums(file.metadata(), path)
+  checksums = _listed_sums(file.metadata(), CHECKSUMS, path)
   _check_beside(file.metadata(), path)
   if checksums is None:
     return {name: Stored(file, path, name, None) for name in names}
@@ -189,11 +186,6 @@ def lazy_safetensors(path: Path) -> dict[str, Stored]:
     what = "missing" if lost[0] in checksums else "not one of those that were written"
     raise InputError(f"{path}: damaged: {lost[0]}: {what}; expected {len(checksums)} tensors")
   return {name: Stored(file, path, name, checksums[name]) for name in names}
-
-
-def _checksums(metadata: Mapping[str, str] | None, path: Path) -> dict[str, int] | None:
-  """Returns the checksums that a file was written with; other programs write none."""
-  return _listed_sums(metadata, CHECKSUMS, path)
 
 
 def has_checksums(path: Path) -> bool:

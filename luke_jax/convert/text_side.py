@@ -10,13 +10,7 @@ from luke_jax.errors import InputError
 from luke_jax.files import Path
 from luke_jax.models import keys
 from luke_jax.models.system import Backbone
-from luke_jax.text import (
-  Processor,
-  Tokenizer,
-  load_entity_vocab,
-  load_processor,
-  load_tokenizer,
-)
+from luke_jax.text import Processor, Tokenizer, load_entity_vocab, load_processor, load_tokenizer
 from luke_jax.text.entity_vocab import SPECIAL_ENTITIES, EntityVocab
 from luke_jax.text.processor import has_entity_vocab
 from luke_jax.text.tokenizer import MASK, MASK2, PAD, UNKNOWN

@@ -53,11 +53,7 @@ def libtpu() -> dict[str, Any]:
 
   began = time.perf_counter()
   count = len(devices(parse_topology(TOPOLOGY)))
-  return {
-    "topology": TOPOLOGY,
-    "devices": count,
-    "seconds": round(time.perf_counter() - began, 2),
-  }
+  return {"topology": TOPOLOGY, "devices": count, "seconds": round(time.perf_counter() - began, 2)}
 
 
 def main(arguments: Sequence[str]) -> None:

@@ -257,6 +257,12 @@ def write_json_in_place(path: Path, value: object) -> None:
   path.write_text(text + "\n", encoding="utf-8")
 
 
+def write_text(path: Path, text: str) -> None:
+  """Writes a text, atomically."""
+  with whole(path) as part:
+    part.write_text(text, encoding="utf-8")
+
+
 def write_json(path: Path, value: object) -> None:
   """Writes a value as indented JSON, atomically."""
   with whole(path) as part:

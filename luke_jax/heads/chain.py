@@ -37,10 +37,7 @@ class ChainHead(LabelHead):
     return {"logits": logits, "chain": jnp.broadcast_to(chain, (logits.shape[0], *chain.shape))}
 
   def loss(
-    self,
-    outputs: Outputs,
-    labels: Int[Array, "B W"],
-    weights: Float[Array, " B"] | None = None,
+    self, outputs: Outputs, labels: Int[Array, "B W"], weights: Float[Array, " B"] | None = None
   ) -> losses.Loss:
     """Returns the mean over rows of the loss of class numbers, -100 where there is none.
 

@@ -173,9 +173,7 @@ class _Weights(nn.Module):
 
 
 def _shares(
-  queries: Float[Array, "B N A H"],
-  keys: Float[Array, "B W A H"],
-  mask: Int[Array, "B W"] | None,
+  queries: Float[Array, "B N A H"], keys: Float[Array, "B W A H"], mask: Int[Array, "B W"] | None
 ) -> Float[Array, "B A N W"]:
   """Returns how much names attend to each word, by heads."""
   scores = jnp.einsum("bnah,bwah->banw", queries, keys, preferred_element_type=jnp.float32)

@@ -178,10 +178,7 @@ class LinkingHead(Head):
     return logits
 
   def loss(
-    self,
-    outputs: Outputs,
-    labels: Places,
-    weights: Float[Array, "B E"] | None = None,
+    self, outputs: Outputs, labels: Places, weights: Float[Array, "B E"] | None = None
   ) -> losses.Loss:
     """Returns the loss of the numbers of candidates, -100 ignored.
 

@@ -70,7 +70,7 @@ class CompiledShapes:
 
   def height(self, size: Sizes, rows: int, most: int) -> int:
     """Returns the number of rows to pad a batch to."""
-    least = min(most, _power(rows))
+    least = min(most, 1 << (rows - 1).bit_length())
     taller = min((x for x in tuple(self.heights[size]) if x >= rows), default=None)
     if taller is None or self._too_much((size, least), (taller - least) * tokens(size)):
       self.heights[size].add(least)
@@ -108,10 +108,6 @@ def tokens(size: Sizes) -> int:
 def largest_first(sizes: Iterable[Sizes]) -> list[Sizes]:
   """Returns the order in which smaller sizes may join larger ones."""
   return sorted(sizes, key=lambda size: (tokens(size), size), reverse=True)
-
-
-def _power(number: int) -> int:
-  return 1 << (number - 1).bit_length()
 
 
 def _growing(step: int, by: float) -> tuple[int, ...]:
@@ -190,11 +186,7 @@ def batches(
 
 
 def outputs(
-  model: ModelParts,
-  task: TextTask,
-  rows: Sequence[Row],
-  pad_entity: int,
-  shapes: CompiledShapes,
+  model: ModelParts, task: TextTask, rows: Sequence[Row], pad_entity: int, shapes: CompiledShapes
 ) -> dict[str, list[np.ndarray]]:
   """The logits of every row, as wide as the row's batch happened to be."""
   limit = TOKENS.get(jax.default_backend(), MOST_TOKENS)

@@ -45,7 +45,7 @@ FROM_WIKIDATA = 0.25  # of a link: how much a label or an alias counts
 OWN = ("own-title", "own-short")  # sources of names on the page that they mean
 OF_A_PAGE = 2  # paragraphs of each page among the examples
 COUNTED = 10000  # pages on which occurrences of names are counted
-ALIKE = 0.99  # product of an entity's vectors, both by the same model
+ALIKE_VECTORS = 0.99  # product of an entity's vectors, both by the same model
 
 
 def describe(
@@ -116,7 +116,9 @@ def _read_model(directory: Path) -> ModelParts:
 
 
 def _about(page: ExportedPage) -> About:
-  return About(page.title, _description(page), page.item)
+  return About(
+    page.title, page.description or page.first_sentence or page.type_phrase or "", page.item
+  )
 
 
 @dataclasses.dataclass(frozen=True)
@@ -176,7 +178,7 @@ def _told(entity: About) -> str:
 def _check_same(knowledge: Knowledge, first: np.ndarray) -> None:
   """Raises InputError for a model that describes the first entity otherwise than it is known."""
   stored = knowledge.vectors(np.zeros(1, np.int32))[0]
-  if stored.shape != first.shape or stored @ first < ALIKE:
+  if stored.shape != first.shape or stored @ first < ALIKE_VECTORS:
     expected = f"expected the one that described the entities of {knowledge.folder}"
     raise InputError(f"--model: another model; {expected}")
 
@@ -184,10 +186,6 @@ def _check_same(knowledge: Knowledge, first: np.ndarray) -> None:
 def is_dev(title: str) -> bool:
   """Returns whether a page is held out."""
   return _place(f"page {title}") < 1 / HELD_OUT
-
-
-def _description(page: ExportedPage) -> str:
-  return page.description or page.first_sentence or page.type_phrase or ""
 
 
 class _Wiki:

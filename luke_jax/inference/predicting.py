@@ -10,11 +10,11 @@ import numpy as np
 from luke_jax.convert.parts import ModelParts
 from luke_jax.errors import InputError
 from luke_jax.files import Path
+from luke_jax.formats.files import Faults
 from luke_jax.inference.batches import outputs, shapes_of
 from luke_jax.inference.settings import Calibration, processor_of, task_of
 from luke_jax.inference.text_vectors import label_settings
 from luke_jax.tasks.contract import Example, Prediction, ReadExamples, TextTask
-from luke_jax.tasks.files import Faults
 from luke_jax.tasks.predictions import Labels, Number, Relation, TaggedSpans, Types
 from luke_jax.tasks.running import check_inputs
 from luke_jax.text import Row
@@ -22,7 +22,7 @@ from luke_jax.text.alignment import Linker
 from luke_jax.text.unknown import counted
 
 CHUNK = 256  # examples that are in memory together
-LEAST = 0.001  # score of an answer that is ever told
+LEAST_SCORE_TOLD = 0.001  # score of an answer that is ever told
 
 
 def check_share(name: str, value: object) -> None:
@@ -39,7 +39,7 @@ class Abstaining:
     if threshold is not None and not task.calibrated:
       task, threshold = task.with_threshold(threshold), None
     elif threshold is not None:
-      task = task.with_threshold(LEAST)
+      task = task.with_threshold(LEAST_SCORE_TOLD)
     self.task, self._threshold = task, threshold
 
   def kept(self, prediction: Any) -> Any:

@@ -19,9 +19,9 @@ from luke_jax.tasks.labels.wordings import in_words, keep_wordings, warn_of_same
 from luke_jax.text import TextInput
 
 PIECES = 64  # of a text that are read
-SHORT = 8  # pieces of most labels
+SHORT_PIECES = 8  # pieces of most labels
 BATCH = 64
-KEPT = 100_000  # vectors in memory, by directory and label
+KEPT_VECTORS = 100_000  # vectors in memory, by directory and label
 LISTS = 8  # of labels in memory
 
 
@@ -36,7 +36,7 @@ def encode(model: ModelParts, texts: Sequence[str]) -> np.ndarray:
     inputs = [TextInput(" ".join(texts[i].split()) or "?") for i in chosen]
     rows = processor.encode(inputs, truncation=True)
     longest = max(min(len(row.input_ids), PIECES) for row in rows)
-    width = SHORT if longest <= SHORT else -(-longest // 16) * 16
+    width = SHORT_PIECES if longest <= SHORT_PIECES else -(-longest // 16) * 16
     words = np.full((BATCH, width), model.config.pad_token_id, np.int32)
     mask = np.zeros((BATCH, width), np.int32)
     for place, row in enumerate(rows):
@@ -97,7 +97,7 @@ class LabelReader:
         f"labels: {odd!r:.40}: not known to the model: {self._odd[odd]}; expected words"
       )
     if new:
-      if len(self._vectors) + len(new) > KEPT:
+      if len(self._vectors) + len(new) > KEPT_VECTORS:
         self._vectors.clear()
         new = list(dict.fromkeys(texts))
       read = [in_words(text, self._is_word) for text in new]

@@ -18,16 +18,8 @@ import json
 Config = TypeVar("Config")
 
 # Nothing else has a default that fits every released model.
-REQUIRED = (
-  "vocab_size",
-  "hidden_size",
-  "num_hidden_layers",
-  "num_attention_heads",
-  "intermediate_size",
-  "max_position_embeddings",
-  "type_vocab_size",
-  "layer_norm_eps",
-)
+REQUIRED = ("vocab_size", "hidden_size", "num_hidden_layers", "num_attention_heads")
+REQUIRED += ("intermediate_size", "max_position_embeddings", "type_vocab_size", "layer_norm_eps")
 _WRITTEN = ("id2label", "label2id", "architectures", "model_type")
 Fixed = Mapping[str, Any]
 # Those that an encoder has not.
@@ -55,7 +47,7 @@ if TYPE_CHECKING:
   from luke_jax.models.system import System
 
 _IDS = ("pad_token_id", "bos_token_id", "eos_token_id")
-_MOST = 2**31 - 1  # ids are 32-bit
+_MOST_ID = 2**31 - 1  # ids are 32-bit
 _MOST_LAYERS = 10_000  # each is looked for among the tensors
 
 
@@ -106,8 +98,8 @@ def _check(name: str, value: object, kind: object, least: int) -> None:
     if value not in get_args(kind):
       expected = f"one of {', '.join(map(repr, get_args(kind)))}"
   elif kind is int:
-    if type(value) is not int or not least <= value <= _MOST:
-      expected = f"a whole number from {least} to {_MOST}"
+    if type(value) is not int or not least <= value <= _MOST_ID:
+      expected = f"a whole number from {least} to {_MOST_ID}"
   elif kind is float:
     most = 1.0 if "dropout" in name else math.inf
     number = isinstance(value, int | float) and not isinstance(value, bool)

@@ -56,6 +56,8 @@ _STARTS = ("crf.", "ATrans_decoder.", "fusion.", "layer.", "text")  # of these n
 WORD_DECODER = "word_decoder/embedding"
 ENTITY_DECODER = "entity_decoder/embedding"
 # A stack of unequal layers is several stacks of equal ones, each named by its first layer.
+# Constants that some versions of the reference saved with the parameters.
+_BUFFERS = (".position_ids", ".token_type_ids")
 FIRST_RUN = "from_0"
 _RUN = re.compile(r"/from_(\d+)/")
 _ALIGNMENT = 64  # bytes
@@ -172,7 +174,9 @@ class Keys:
     run = _RUN.search(path)
     row = self.rows.get(_RUN.sub(f"/{FIRST_RUN}/", path)) or _HEADS.get(path)
     if row is None:
-      return _own_key(path)
+      *parts, leaf = path.split("/")
+      name = ".".join([*parts, "bias" if leaf == "bias" else "weight"])
+      return Key(path, (name,), kernel_inputs=int(leaf == "kernel"))
     return dataclasses.replace(row, path=path, first=int(run[1])) if run else row
 
   def canonical(self, name: str) -> str:
@@ -188,12 +192,6 @@ class Keys:
   def copied_from(self, name: str) -> str:
     """Returns the name of the tensor that stands in for a missing one, or the name itself."""
     return name if self.copies is None else re.sub(*self.copies, name)
-
-
-def _own_key(path: str) -> Key:
-  *parts, leaf = path.split("/")
-  name = ".".join([*parts, "bias" if leaf == "bias" else "weight"])
-  return Key(path, (name,), kernel_inputs=int(leaf == "kernel"))
 
 
 def _head_key(path: str, name: str) -> Key:
@@ -309,7 +307,7 @@ def from_torch(
       leaves[path] = _filled(target, key, sources, (read, shape_of))
       copied += [name for name, source in sources.items() if source != name]
   tied = {alias for alias, name in keys.aliases.items() if name in used}.difference(apart or ())
-  unexpected = sorted(name for name in available - used - tied if not _is_buffer(name))
+  unexpected = sorted(name for name in available - used - tied if not name.endswith(_BUFFERS))
   apart_names = tuple(sorted(theirs for name, theirs in (apart or {}).items() if name in used))
   return unflatten(leaves), LoadReport(
     tuple(missing), tuple(unexpected), tuple(copied), apart=apart_names
@@ -329,7 +327,11 @@ def _filled(
     said = shape_of(source)
     if said is not None:
       _check_shape(said, shape, key, source)
-    return _ours(read(source), shape, key, source)
+    tensor = read(source)
+    _check_shape(tensor.shape, shape, key, source)
+    if not jax.numpy.issubdtype(tensor.dtype, np.floating):  # as quantised weights, without scales
+      raise InputError(f"{source}: numbers of type {tensor.dtype}; expected floating point")
+    return (tensor.T if key.kernel_inputs else tensor).reshape(shape)
 
   parts = (
     (sources[name], index, part_of(sources[name], target.shape[len(index) :]))
@@ -360,15 +362,3 @@ def _check_shape(actual: tuple[int, ...], shape: tuple[int, ...], key: Key, name
     expected = (math.prod(shape),)
   if actual != expected:
     raise InputError(f"{name}: shape {actual}; expected {expected}")
-
-
-def _ours(tensor: np.ndarray, shape: tuple[int, ...], key: Key, name: str) -> np.ndarray:
-  _check_shape(tensor.shape, shape, key, name)
-  if not jax.numpy.issubdtype(tensor.dtype, np.floating):  # as quantised weights, without scales
-    raise InputError(f"{name}: numbers of type {tensor.dtype}; expected floating point")
-  return (tensor.T if key.kernel_inputs else tensor).reshape(shape)
-
-
-def _is_buffer(name: str) -> bool:
-  """Returns true for constants that some versions of the reference saved with the parameters."""
-  return name.endswith((".position_ids", ".token_type_ids"))

@@ -12,7 +12,7 @@ import jax.numpy as jnp
 
 from luke_jax.errors import InputError
 from luke_jax.models.head import Head, Outputs
-from luke_jax.models.system import NONE, Backbone, States
+from luke_jax.models.system import NONE, Backbone
 from luke_jax.nn.layers import shapes_alone
 
 
@@ -77,7 +77,7 @@ class Network(nn.Module):
     if self.head is not None:
       read |= self.head.to_encoder(**rest)
     states = self.encoder(**read)
-    outputs = _named(states)
+    outputs = {name: x for name, x in zip(STATES, states, strict=True) if x is not None}
     if self.head is None:
       if rest:
         raise TypeError(f"unexpected inputs: {', '.join(rest)}")
@@ -101,10 +101,6 @@ STATES = (
   "pooler_output",
   "slot_last_hidden_state",
 )
-
-
-def _named(states: States) -> Outputs:
-  return {name: x for name, x in zip(STATES, states, strict=True) if x is not None}
 
 
 def in_order(outputs: Outputs) -> OrderedDict[str, jax.Array]:

@@ -104,10 +104,7 @@ class Attention(nn.Module):
 
   @nn.compact
   def __call__(
-    self,
-    x: Float[Array, "B T D"],
-    word_mask: Bool[Array, "B W"],
-    entity_mask: Bool[Array, "B E"],
+    self, x: Float[Array, "B T D"], word_mask: Bool[Array, "B W"], entity_mask: Bool[Array, "B E"]
   ) -> Float[Array, "B T D"]:
     """Returns what each token reads. Masks are true where a token is real.
 
@@ -135,11 +132,7 @@ class Attention(nn.Module):
       context = jnp.einsum("bnqk,bknh->bqnh", probs.astype(x.dtype), value)
     else:
       queries = query_blocks(
-        x,
-        num_words,
-        projections,
-        independent_entities=sizes.independent_entities,
-        on_cpu=n.on_cpu,
+        x, num_words, projections, independent_entities=sizes.independent_entities, on_cpu=n.on_cpu
       )
       context = self._fused(queries, key, value, mask)
       if context is None:

@@ -42,10 +42,7 @@ class Layer(nn.Module):
 
   @nn.compact
   def __call__(
-    self,
-    x: Float[Array, "B T D"],
-    word_mask: Bool[Array, "B W"],
-    entity_mask: Bool[Array, "B E"],
+    self, x: Float[Array, "B T D"], word_mask: Bool[Array, "B W"], entity_mask: Bool[Array, "B E"]
   ) -> Float[Array, "B T D"]:
     """Returns the states after the layer."""
     n = self.numerics
@@ -76,10 +73,7 @@ class Encoder(nn.Module):
 
   @nn.compact
   def __call__(
-    self,
-    x: Float[Array, "B T D"],
-    word_mask: Bool[Array, "B W"],
-    entity_mask: Bool[Array, "B E"],
+    self, x: Float[Array, "B T D"], word_mask: Bool[Array, "B W"], entity_mask: Bool[Array, "B E"]
   ) -> Float[Array, "B T D"]:
     """Returns the states after all layers; sows the input and the output of each layer."""
     self.sow("intermediates", "input", x)
@@ -113,7 +107,7 @@ def _layer(stacked: dict, i: int) -> dict:
   return layer | {"attention": attention | {"query": split_queries(attention["query"])}}
 
 
-def stack_layers(tree: dict) -> dict:
+def stack_sown(tree: dict) -> dict:
   """Returns the arrays that layers sowed, stacked as one stack has them."""
   runs = sorted((name for name in tree if name.startswith("from_")), key=_number)
   if runs:

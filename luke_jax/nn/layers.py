@@ -23,7 +23,7 @@ from luke_jax.nn.repeatable_dropout import kept_features
 # Axes of the mesh that share the batch; the engine's mesh has both, a plain one may have neither.
 BATCH_AXES = ("replica", "data")
 ADAPTER = ("adapter_in", "adapter_out")  # beside a kernel: (D, R) and (R, features)
-SMALL = 2**18  # elements; smaller weights lie whole on every device, as gathering costs more
+LEAST_SHARDED = 2**18  # elements; smaller weights lie whole on every device: gathering costs more
 KEPT = "kept"
 Arrays = TypeVar("Arrays")  # one, or a tuple of them
 
@@ -78,7 +78,7 @@ def spread(shape: tuple[int, ...], devices: int, first: int = 0) -> jax.sharding
   Weights are replicated if no axis divides or if they are small.
   """
   axes = [axis for axis in range(first, len(shape)) if shape[axis] % devices == 0]
-  if not axes or math.prod(shape[first:]) < SMALL:
+  if not axes or math.prod(shape[first:]) < LEAST_SHARDED:
     return jax.P()
   return jax.P(*[None] * max(axes, key=lambda axis: shape[axis]), "data")
 

@@ -19,9 +19,7 @@ Weights = Float[Array, "*targets"]
 
 
 def mean_where(
-  values: Shaped[Array, "*targets"],
-  mask: Bool[Array, "*targets"],
-  weights: Weights | None = None,
+  values: Shaped[Array, "*targets"], mask: Bool[Array, "*targets"], weights: Weights | None = None
 ) -> Loss:
   """Returns the mean of the values where `mask` is true, or their weighted sum; 0 of none."""
   values = jnp.where(mask, values, 0)
@@ -89,10 +87,7 @@ def span_loss(
   positions = jnp.clip(positions, 0, num_words)
   losses = [
     cross_entropy(
-      logits[..., i],
-      positions[:, i],
-      None if weights is None else weights[:, i],
-      ignored=num_words,
+      logits[..., i], positions[:, i], None if weights is None else weights[:, i], ignored=num_words
     )
     for i in range(2)
   ]

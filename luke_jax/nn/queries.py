@@ -8,16 +8,8 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
+from luke_jax.nn import layers
 from luke_jax.nn.block_attention import Blocks
-from luke_jax.nn.layers import (
-  Numerics,
-  adapter_of,
-  gathered,
-  initializer,
-  low_rank,
-  parameter,
-  project,
-)
 
 AttentionForm = Literal["einsum", "blocks", "pallas", "fused"]
 
@@ -50,7 +42,7 @@ class QueryProjections(nn.Module):
   Kind 0 is a word, 1 an entity. Original attention has one query for all four pairs.
   """
 
-  numerics: Numerics
+  numerics: layers.Numerics
   sizes: AttentionSizes
   width: int  # D
 
@@ -59,16 +51,18 @@ class QueryProjections(nn.Module):
     """Returns kernels and bias in the arithmetic's type."""
     sizes, dtype = self.sizes, self.numerics.dtype
     pair, head = (sizes.kinds, sizes.kinds), (sizes.heads, sizes.head_size)
-    init = initializer(self.numerics, 1 / self.width)
-    bias = parameter(self, "bias", nn.initializers.zeros, (*pair, *head)).astype(dtype)
+    init = layers.initializer(self.numerics, 1 / self.width)
+    bias = layers.parameter(self, "bias", nn.initializers.zeros, (*pair, *head)).astype(dtype)
     flat = (self.width, sizes.heads * sizes.head_size)
-    names, low = _query_names(sizes.kinds), adapter_of(self, dtype)
+    names, low = _query_names(sizes.kinds), layers.adapter_of(self, dtype)
     if self.has_variable("params", names[0][0]):
-      arrays = [[parameter(self, name, init, (self.width, *head)) for name in row] for row in names]
+      arrays = [
+        [layers.parameter(self, name, init, (self.width, *head)) for name in row] for row in names
+      ]
       kernels = tuple(tuple(x.astype(dtype).reshape(flat) for x in row) for row in arrays)
       return Projections(kernels, bias, low)
-    kernel = parameter(self, "kernel", init, (*pair, self.width, *head))
-    return Projections(gathered(kernel.astype(dtype), (*pair, *flat)), bias, low)
+    kernel = layers.parameter(self, "kernel", init, (*pair, self.width, *head))
+    return Projections(layers.gathered(kernel.astype(dtype), (*pair, *flat)), bias, low)
 
 
 def _query_names(kinds: int) -> list[list[str]]:
@@ -122,9 +116,9 @@ def query_blocks(
   parts = [x] if alone else jnp.split(x, [num_words], axis=1)
 
   def query(part: jax.Array, a: int, c: int) -> jax.Array:
-    y = project(part, kernel[a][c], bias[a, c], on_cpu=on_cpu)
+    y = layers.project(part, kernel[a][c], bias[a, c], on_cpu=on_cpu)
     if low is not None:
-      y = y + low_rank(part, low[0][a, c], low[1][a, c], on_cpu=on_cpu).reshape(y.shape)
+      y = y + layers.low_rank(part, low[0][a, c], low[1][a, c], on_cpu=on_cpu).reshape(y.shape)
     return y.reshape(*part.shape[:2], *bias.shape[2:])
 
   if independent_entities and len(kernel) == 1 and num_words < x.shape[1]:

@@ -158,7 +158,11 @@ class TrainingBatches:
     options = grain.ReadOptions(num_threads=0 if workers else 2, prefetch_buffer_size=4)
     ahead = batches.to_iter_dataset(options)
     if workers:
-      _parse_flags()
+      # Grain's worker processes read absl's flags, which are only parsed under absl.app.
+      from absl import flags
+
+      if not flags.FLAGS.is_parsed():
+        flags.FLAGS.mark_as_parsed()
       per_worker = grain.MultiprocessingOptions(num_workers=workers, per_worker_buffer_size=2)
       ahead = ahead.mp_prefetch(per_worker, worker_init_fn=_end_with_parent)
     return iter(ahead)
@@ -204,14 +208,6 @@ def _end_with_parent(worker: int, workers: int) -> None:
     os._exit(0)
 
   threading.Thread(target=wait, daemon=True).start()
-
-
-def _parse_flags() -> None:
-  # Grain's worker processes read absl's flags, which are only parsed under absl.app.
-  from absl import flags
-
-  if not flags.FLAGS.is_parsed():
-    flags.FLAGS.mark_as_parsed()
 
 
 def _with_room(plan: tuple, records: int, room: int) -> tuple[int, tuple[int, ...]]:

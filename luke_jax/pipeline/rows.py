@@ -13,15 +13,7 @@ from luke_jax.nn.losses import IGNORED
 from luke_jax.pipeline.reads import cached
 from luke_jax.pipeline.stored import Record
 from luke_jax.text import SpecialTokens, load_entity_vocab, load_tokenizer
-from luke_jax.text.rows import (
-  ENTITY_INPUTS,
-  WORD_INPUTS,
-  Room,
-  Row,
-  Sizes,
-  padded,
-  padded_shapes,
-)
+from luke_jax.text.rows import ENTITY_INPUTS, WORD_INPUTS, Room, Row, Sizes, padded, padded_shapes
 from luke_jax.text.tokenizer import MASK, SPECIAL
 
 _SPECIAL_LINE = re.compile(r'\s*"(\[[A-Z2]+\])": (\d+),?\s*')
@@ -247,7 +239,11 @@ class RowMaker:
       extra["entity_labels"] = entity_ids[masked.places]
       entity_ids = masked.ids
       if self.masking.mask_words_in_entity_span:
-        covered = _covered(record, masked.places)
+        places = np.arange(len(record.word_ids))
+        starts, ends = (
+          x[masked.places, None] for x in (record.mention_starts, record.mention_ends)
+        )
+        covered = np.any((starts <= places) & (places < ends), axis=0)
     slots = self.sizes.masked_words
     masked = mask_words(
       record.word_ids, self.masking, self.words.ids, rng, slots=slots, covered=covered
@@ -257,13 +253,6 @@ class RowMaker:
     ids[0], ids[1:-1], ids[-1] = self.words.special.start, masked.ids, self.words.special.end
     tokens = np.array([record.mention_starts, record.mention_ends], np.int32).T + 1
     return Row(0, ids, entity_ids, tokens, record.word_ids[masked.places], extra=extra)
-
-
-def _covered(record: Record, entities: np.ndarray) -> np.ndarray:
-  """Returns whether each word belongs to one of the entities, (words,) bool."""
-  places = np.arange(len(record.word_ids))
-  starts, ends = (x[entities, None] for x in (record.mention_starts, record.mention_ends))
-  return np.any((starts <= places) & (places < ends), axis=0)
 
 
 @cached(8)

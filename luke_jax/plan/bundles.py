@@ -126,7 +126,7 @@ def read(text: str, windows: int | None = None) -> Bundles:
     for index in range(loop.start, loop.end):
       times[index] *= loop.trips
   rows = sum(
-    _rows(product) * times[index]
+    (8 if product.startswith("lmr") or "f32" in product else 16) * times[index]
     for index, line in enumerate(lines)
     for product in _PRODUCT.findall(line)
   )
@@ -192,10 +192,6 @@ def _windows(limit: int, windows: int | None) -> int:
   if windows is not None and windows <= limit:
     return windows
   return max(limit - 2, 1)
-
-
-def _rows(product: str) -> int:
-  return 8 if product.startswith("lmr") or "f32" in product else 16
 
 
 def _copies(lines: list[str]) -> tuple[list[int], list[int]]:

@@ -26,7 +26,7 @@ UPDATES = {"dynamic-update-slice": 1, "scatter": 2}
 
 def hbm_bytes(program: HloModule, computation: Computation, instruction: Instruction) -> int:
   """Returns the bytes read and written; slices and updates in place count only what they touch."""
-  fused = _fused(program, instruction)
+  fused = program.computations[instruction.called or ""] if instruction.opcode == "fusion" else None
   reads = 0
   for index in range(len(instruction.operands)):
     operand = computation.operand(instruction, index)
@@ -37,10 +37,6 @@ def hbm_bytes(program: HloModule, computation: Computation, instruction: Instruc
     elif full:
       reads += _read_of_operand(computation, instruction, index, full)
   return reads + _written(program, computation, instruction, fused)
-
-
-def _fused(program: HloModule, instruction: Instruction) -> Computation | None:
-  return program.computations[instruction.called or ""] if instruction.opcode == "fusion" else None
 
 
 def _in_hbm(instruction: Instruction | None) -> int:

@@ -8,7 +8,7 @@ from rich.text import Text
 
 from luke_jax.plan.chips import GIB
 from luke_jax.plan.collectives import Traffic
-from luke_jax.plan.plan import BUCKET_BANDWIDTH, NOTE, Estimate, Plan
+from luke_jax.plan.plan import BUCKET_BANDWIDTH, NOTE, Plan
 
 
 def report(plan: Plan) -> RenderableType:
@@ -55,17 +55,13 @@ def _time(plan: Plan) -> Table:
   for name, estimate in estimates.items():
     if estimate is not None:
       suffix = " (kernels by FLOPs)" if "kernel" in estimate.cycles_by_source else ""
-      table.add_row(f"estimate: {name}{suffix}", *_figures(estimate))
+      cycles, ms = f"{estimate.cycles / 1e6:.1f}", f"{estimate.seconds * 1e3:.1f}"
+      table.add_row(f"estimate: {name}{suffix}", cycles, ms, f"{estimate.utilization:.0%}")
   products = plan.flops / plan.topology.devices
   _bound(table, f"bound: {products / 1e12:.3f} TFLOP at peak", products / chip.peak_flops, plan)
   moved = f"bound: {_gib(plan.hbm_bytes)} GiB through HBM"
   _bound(table, moved, plan.hbm_bytes / chip.hbm_bandwidth, plan)
   return table
-
-
-def _figures(estimate: Estimate) -> tuple[str, str, str]:
-  cycles, ms = f"{estimate.cycles / 1e6:.1f}", f"{estimate.seconds * 1e3:.1f}"
-  return cycles, ms, f"{estimate.utilization:.0%}"
 
 
 def _bound(table: Table, name: str, seconds: float, plan: Plan) -> None:

@@ -27,7 +27,7 @@ LEAST_PENALTY = 1e-4
 SPREAD = 0.5  # of a label's first logits: larger ones leave no loss to learn from, of few examples
 FLATTER = 0.5  # power of the labels' shares in first logits: rare ones would stay out of reach
 # Rows that a head is fitted to, one for each answer or with many; others would change little.
-MOST, MOST_OF_WORDS = 4096, 512
+MOST_ROWS, MOST_ROWS_OF_WORDS = 4096, 512
 
 
 def fits(model: ModelParts) -> str:
@@ -62,7 +62,7 @@ def with_fitted_head(model: ModelParts, task: TextTask, rows: Sequence[Row]) -> 
   old, of_words = model.params[LAYER], fits(model) == "words"
   if np.any(old.get("bias", 0)):
     return model
-  if len(rows) > (most := MOST_OF_WORDS if of_words else MOST):
+  if len(rows) > (most := MOST_ROWS_OF_WORDS if of_words else MOST_ROWS):
     rows = [rows[i] for i in np.random.default_rng(0).permutation(len(rows))[:most]]
   read, labels = states(model, task, rows), [np.asarray(row.labels) for row in rows]
   if of_words:

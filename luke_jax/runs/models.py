@@ -15,6 +15,7 @@ from luke_jax.convert.saving import save
 from luke_jax.convert.text_side import add_second_mask, read_text_side
 from luke_jax.errors import InputError
 from luke_jax.files import Path, write_json
+from luke_jax.formats.files import Faults
 from luke_jax.heads.kinds import make_head
 from luke_jax.inference.predicting import predictions, reader_for
 from luke_jax.inference.settings import ENTRY, KEY, SURE, Calibration, task_of, trained_model
@@ -23,15 +24,14 @@ from luke_jax.models.network import Network
 from luke_jax.models.system import Backbone
 from luke_jax.runs.notes import run_record
 from luke_jax.tasks.calibration import (
-  ENOUGH,
-  LEAST,
+  ENOUGH_ANSWERS,
+  LEAST_SCORE,
   Answered,
   calibration_error,
   fitted,
   threshold_for,
 )
 from luke_jax.tasks.contract import TextTask
-from luke_jax.tasks.files import Faults
 from luke_jax.tasks.label_checks import checked_to_score, counted_as_missed
 from luke_jax.tasks.running import examples_of, read_examples
 from luke_jax.training.directory import CONFIG, DEV, FOLDS, read_json
@@ -46,7 +46,7 @@ SCORED_BY = ("words", "mentions")
 FILE = "calibration.json"  # of a run
 MOST_EXAMPLES = 500  # of dev that settings are chosen on
 PARTS = 5  # by which the error of fitted scores is measured
-RIGHT = 0.9  # least share of the sure answers that are right
+SURE_SHARE = 0.9  # least share of the sure answers that are right
 
 
 def with_calibration(task: TextTask, run: Path) -> TextTask:
@@ -67,7 +67,7 @@ def calibration_of(task: TextTask, run: Path) -> dict[str, object]:
     return {}
   files = [run / DEV] if (run / DEV).is_file() else sorted(run.glob(f"{FOLDS}/*/{DEV}"))
   answers = [Answered(*x) for file in files for x in read_json(file).get("answers", ())]
-  if len(answers) < ENOUGH:
+  if len(answers) < ENOUGH_ANSWERS:
     return {}
   calibration, sure = measured(answers)
   return {ENTRY: list(calibration), SURE: sure}
@@ -76,7 +76,7 @@ def calibration_of(task: TextTask, run: Path) -> dict[str, object]:
 def measured(answers: Sequence[Answered]) -> tuple[Calibration, float | None]:
   """Returns the meaning of scores, and the one from which answers are sure, if any are."""
   calibration = Calibration(*(round(x, 6) for x in fitted(answers)))
-  sure = threshold_for(answers, RIGHT)
+  sure = threshold_for(answers, SURE_SHARE)
   return calibration, round(calibration.score(sure.threshold), 4) if sure else None
 
 
@@ -95,7 +95,7 @@ def plain(task: TextTask) -> TextTask:
   if task.calibrated:
     return task
   own: Any = task
-  return dataclasses.replace(own, slope=1.0, offset=0.0, threshold=LEAST)
+  return dataclasses.replace(own, slope=1.0, offset=0.0, threshold=LEAST_SCORE)
 
 
 def refitted(task: Any, calibration: Calibration) -> dict[str, float]:

@@ -10,11 +10,11 @@ from luke_jax.convert.card import card_facts
 from luke_jax.english import named
 from luke_jax.errors import InputError
 from luke_jax.files import Path, sample, write_json
+from luke_jax.formats.datasets import is_split
 from luke_jax.inference.settings import LOCAL
 from luke_jax.pipeline.metadata import METADATA, read_metadata
 from luke_jax.runs.results import RESULT, hardware, hash_of, revision, versions
 from luke_jax.tasks.contract import TextTask
-from luke_jax.tasks.datasets import is_split
 from luke_jax.tasks.running import Running
 from luke_jax.training import directory
 from luke_jax.training.checkpoints import Checkpoints
@@ -38,7 +38,8 @@ def write_notes(folder: Path, data: list[dict[str, Any]], summary: Mapping[str, 
   A finished run may be called again on another machine, whose hardware must not be recorded. After
   a kill between the last checkpoint and its notes there are none, or older ones.
   """
-  if summary["step"] != _noted_step(folder):
+  path = folder / NOTES
+  if summary["step"] != (directory.read_json(path).get("step") if path.is_file() else None):
     write_json(folder / NOTES, _notes(data, summary))
 
 
@@ -53,12 +54,6 @@ def _notes(data: list[dict[str, Any]], summary: Mapping[str, Any]) -> dict[str, 
     "revision": _revision(Path(luke_jax.__file__).parent),
     "finished": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
   }
-
-
-def _noted_step(folder: Path) -> int | None:
-  """Returns the step that a run's notes are of, or None."""
-  path = folder / NOTES
-  return directory.read_json(path).get("step") if path.is_file() else None
 
 
 def run_record(folder: Path, step: int, experiment: Experiment) -> dict[str, object]:

@@ -7,15 +7,15 @@ from typing import Any
 from luke_jax import english
 from luke_jax.convert.adapters import is_adapter_directory
 from luke_jax.files import Path
+from luke_jax.formats.files import asked_in
 from luke_jax.pipeline.batches import Lengths
 from luke_jax.tasks.contract import Example, TextTask
-from luke_jax.tasks.files import asked_in
 from luke_jax.tasks.running import Running
 from luke_jax.training.experiment import Experiment, total_steps
-from luke_jax.training.pace import TELLING
+from luke_jax.training.pace import LEAST_DEV
 from luke_jax.training.task import DEV
 
-FEW, TOO_FEW = 10, 5  # examples of a label to learn from, and in dev
+TOO_RARE, TOO_FEW_IN_DEV = 10, 5  # examples of a label to learn from, and in dev
 AT_END = "once, at the end"
 
 
@@ -68,7 +68,7 @@ def _lines(experiment: Experiment) -> Iterator[tuple[str, str]]:
     often = f"every {every:,} steps" if every < steps else AT_END
   else:
     yield "training", f"{run.minutes:g} minutes in all, {of_rows}, {rate}"
-    few = running.scored and len(running.records(backbone, "dev")) < TELLING
+    few = running.scored and len(running.records(backbone, "dev")) < LEAST_DEV
     often = AT_END if few else "in a tenth of the time"
   if running.scored:
     kept = f"; the best checkpoint by {run.best_metric} is kept" if often != AT_END else ""
@@ -85,10 +85,10 @@ def _of_labels(
   """Yields the labels, those that are rare, and those of which dev does not tell."""
   yield "labels", task.counted_labels(train)
   counts, of_dev = (_counts(task, x) for x in (train, dev))
-  if rare := _below(FEW, {**dict.fromkeys(of_dev, 0), **counts}):
-    yield "rare", f"{rare}: with less than {FEW} examples a label is hardly learnt"
-  if len(dev) >= TELLING and (
-    untold := _below(TOO_FEW, {label: of_dev[label] for label in counts})
+  if rare := _below(TOO_RARE, {**dict.fromkeys(of_dev, 0), **counts}):
+    yield "rare", f"{rare}: with less than {TOO_RARE} examples a label is hardly learnt"
+  if len(dev) >= LEAST_DEV and (
+    untold := _below(TOO_FEW_IN_DEV, {label: of_dev[label] for label in counts})
   ):
     yield "untold", f"{untold} in dev: it does not tell how well these are found"
 

@@ -3,7 +3,7 @@
 import dataclasses
 import math
 import warnings
-from collections.abc import Container, Sequence
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import jax
@@ -16,6 +16,7 @@ from luke_jax.convert.parts import ModelParts
 from luke_jax.convert.sources import read_backbone
 from luke_jax.errors import InputError
 from luke_jax.files import Path
+from luke_jax.formats.files import Faults
 from luke_jax.heads.kinds import HEADS, heads_of
 from luke_jax.inference.settings import processor_of
 from luke_jax.models.system import Backbone, Recipe, System
@@ -26,7 +27,6 @@ from luke_jax.runs.models import model_directory, start_weights
 from luke_jax.runs.rules import RULES, Facts, Reason, decided, task_settings
 from luke_jax.runs.starts import start_model
 from luke_jax.tasks.contract import TextTask
-from luke_jax.tasks.files import Faults
 from luke_jax.tasks.known import CLASSES, task_class
 from luke_jax.tasks.running import checked, read_examples
 from luke_jax.text import Row
@@ -75,7 +75,8 @@ def chosen_experiment(
 ) -> Chosen:
   """Returns the experiment of a task, as `task_experiment` does, with the reasons for it."""
   chosen = _class_of(kind)
-  begun = _begun(chosen, start)
+  of_box = chosen.english_start and start == Path(english.NAME)
+  begun = english.directory(chosen.english_start) if of_box else model_directory(start)
   weights = start_weights(begun)
   backbone = read_backbone(weights, system)
   chosen, assignments = in_form(chosen, backbone, assignments)
@@ -100,12 +101,6 @@ def _class_of(kind: str | type) -> type[TextTask]:
     expected = f"a name, such as ner, or a subclass of {TextTask.__module__}.TextTask"
     raise InputError(f"task {name}: no task; expected {expected}")
   return chosen
-
-
-def _begun(task: type[TextTask], start: Path) -> Path:
-  """Returns the directory of a start; of some tasks, a model of the box for the name of all."""
-  of_box = task.english_start and start == Path(english.NAME)
-  return english.directory(task.english_start) if of_box else model_directory(start)
 
 
 def _on_files(
@@ -137,11 +132,7 @@ def _on_files(
 
 
 def _start(
-  start: Path,
-  task: TextTask,
-  system: type[System],
-  plain: Experiment,
-  assignments: Sequence[str],
+  start: Path, task: TextTask, system: type[System], plain: Experiment, assignments: Sequence[str]
 ) -> ModelParts:
   """Returns the model that a training starts from, with sizes as the user has them."""
   model = start_model(start, task, task.entity_table, system=system, blank=True)
@@ -209,7 +200,7 @@ def check_able(task: type[TextTask], system: type[System], start: Path) -> None:
   heads = heads_of(system)
   if any(kind in heads or kind not in HEADS for kind in task.heads):
     return
-  able = ", ".join(_tasks_with(heads))
+  able = ", ".join(x for x in CLASSES if any(head in heads for head in task_class(x).heads))
   raise InputError(
     f"{start}: a {system.title}, which has no head for {task.name}; expected one of {able}, or"
     " another model"
@@ -282,8 +273,3 @@ def consistent(experiment: Experiment) -> Experiment:
     model=backbone.config.with_entities(0, None),
     optimizer=dataclasses.replace(experiment.optimizer, frozen=frozen),
   )
-
-
-def _tasks_with(heads: Container[str]) -> tuple[str, ...]:
-  """Returns the names of the tasks that need one of these kinds of heads."""
-  return tuple(x for x in CLASSES if any(head in heads for head in task_class(x).heads))

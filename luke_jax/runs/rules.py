@@ -15,19 +15,19 @@ from luke_jax.tasks.contract import TextTask
 from luke_jax.tasks.running import Running
 from luke_jax.training.experiment import Experiment, total_steps
 from luke_jax.training.optimizer import Schedule
-from luke_jax.training.pace import SCORING, TELLING
+from luke_jax.training.pace import LEAST_DEV, SCORING
 
 WIDTHS = range(64, 513, 64)  # of rows
 HELD_OUT = 0.1  # share of the training file
 MOST_LENGTHS = 6  # that rows are padded to
-FEW = 32  # examples a label
+FEW_OF_A_LABEL = 32  # examples a label
 BATCH = 16  # rows: a few hundred examples are then a hundred steps or more
 # The width of a model up to which a rate suits it: narrow ones learn from little at high rates.
 RATES = ((512, 5e-4), (768, 5e-5), (math.inf, 2e-5))
 # From a head that is fitted: to texts, or to words.
 RATES_OF_FEW = ((512, 1e-4), (math.inf, 2e-5))
 RATES_OF_WORDS = ((512, 3e-4), *RATES[1:])
-MANY = 10_000  # rows, from which a task may want a lower rate
+MANY_ROWS = 10_000  # rows, from which a task may want a lower rate
 FEWEST_SCORES = 3  # that the time has to allow, or else a sample of dev is scored while training
 MOST_SCORES, LEAST_SAMPLE = 5, 100  # at most so many times, and of so many examples at least
 NOISE = 0.3  # of the difference of two scores on an example
@@ -96,7 +96,7 @@ def fitted_head(facts: Facts) -> Values:
   Of words always; of texts up to 32 examples a label, with the penalty that is best for examples
   left out one by one.
   """
-  few = len(facts.lengths) <= FEW * len(facts.task.labels)
+  few = len(facts.lengths) <= FEW_OF_A_LABEL * len(facts.task.labels)
   able = not facts.from_nothing and (facts.fits == "words" or (facts.fits == "rows" and few))
   return {"task.fit_head": able}
 
@@ -129,7 +129,7 @@ def rate(facts: Facts) -> Values:
   rates = RATES_OF_FEW if facts.of_few_texts else RATES_OF_WORDS if task.fit_head else RATES
   by_width = next(x for most, x in rates if experiment.model.hidden_size <= most)
   chosen = ADAPTER_RATE if experiment.optimizer.adapter > 0 else by_width
-  share = task.rate_of_many if len(facts.lengths) >= MANY else 1.0
+  share = task.rate_of_many if len(facts.lengths) >= MANY_ROWS else 1.0
   return {"optimizer.learning_rate": chosen * share}
 
 
@@ -206,7 +206,7 @@ def scores(facts: Facts) -> Values:
   )
   able = _rows_to_score(experiment, facts.lengths, steps)
   often, share = min(10, int(able / len(dev))), 1.0
-  if facts.of_few_texts or len(dev) < TELLING:
+  if facts.of_few_texts or len(dev) < LEAST_DEV:
     often = 1
   elif often < FEWEST_SCORES:
     left = max(able - len(dev), able / 2) / len(dev)  # readings of dev

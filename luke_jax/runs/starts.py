@@ -24,13 +24,7 @@ from luke_jax.runs.fitted_heads import with_fitted_head, with_shares
 from luke_jax.runs.models import model_directory
 from luke_jax.tasks.contract import TextTask
 from luke_jax.tasks.running import Running, processor_for
-from luke_jax.text import (
-  EntityVocab,
-  Processor,
-  Tokenizer,
-  load_entity_vocab,
-  load_tokenizer,
-)
+from luke_jax.text import EntityVocab, Processor, Tokenizer, load_entity_vocab, load_tokenizer
 from luke_jax.training import export
 from luke_jax.training.experiment import Experiment
 

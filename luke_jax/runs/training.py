@@ -23,10 +23,14 @@ from luke_jax.convert.sources import read_backbone
 from luke_jax.errors import InputError
 from luke_jax.files import Path, whole
 from luke_jax.files.locks import locked
+from luke_jax.formats.datasets import named
+from luke_jax.formats.files import Faults
+from luke_jax.formats.records import from_frame
 from luke_jax.inference.text_vectors import reader_of
 from luke_jax.model import Model
 from luke_jax.models.system import System
 from luke_jax.pipeline.reads import clear_caches
+from luke_jax.runs import recipes
 from luke_jax.runs.models import (
   calibration_of,
   model_directory,
@@ -36,35 +40,24 @@ from luke_jax.runs.models import (
   write_model,
 )
 from luke_jax.runs.notes import described_data, fingerprints, write_notes
-from luke_jax.runs.recipes import (
-  FORM,
-  consistent,
-  in_form,
-  plain_experiment,
-  read_experiment,
-  task_experiment,
-)
-from luke_jax.runs.report import write_report
+from luke_jax.runs.results import write_report
 from luke_jax.runs.starts import start_directory, start_params
 from luke_jax.tasks.contract import TextTask
-from luke_jax.tasks.files import Faults
 from luke_jax.tasks.labels.wordings import TEXTS, open_wordings, write_wordings
 from luke_jax.tasks.running import Running, read_examples
-from luke_jax.tasks.spreadsheets import from_frame
-from luke_jax.tasks.tables import named
 from luke_jax.training import directory, loop, processes
 from luke_jax.training.directory import LABELS
 from luke_jax.training.experiment import Experiment
 from luke_jax.training.loop import Summary
 from luke_jax.training.overrides import assignment, override
-from luke_jax.training.pace import TELLING
+from luke_jax.training.pace import LEAST_DEV
 
 Data = str | Path | Iterable[Mapping[str, Any]] | Mapping[str, Iterable[Mapping[str, Any]]]
 TRAIN, DEV = "train", "validation"  # of a dictionary of data sets
-LEAST = 2  # parts of a cross-validation
+LEAST_FOLDS = 2  # parts of a cross-validation
 CURVE = "curve"  # in the folder of the run on all examples
 SHARES = (0.25, 0.5, 0.75)
-LITTLE = 0.01  # a score that the last quarter of the examples adds
+LITTLE_GAIN = 0.01  # a score that the last quarter of the examples adds
 
 
 def with_label_table(experiment: Experiment, folder: Path) -> Experiment:
@@ -115,9 +108,9 @@ def train(
   `set` changes fields: `["optimizer.learning_rate=3e-3", "run.seed=1"]`.
   """
   if isinstance(experiment, str | Path):
-    chosen = read_experiment(Path(experiment), set)
+    chosen = recipes.read_experiment(Path(experiment), set)
   elif isinstance(experiment, Experiment):
-    chosen = consistent(override(experiment, set))
+    chosen = recipes.consistent(override(experiment, set))
   else:
     raise InputError(f"experiment: {experiment!r:.60}; expected an Experiment or a file with one")
   summary = run(chosen, Path(folder))
@@ -159,18 +152,18 @@ def fine_tune(
     place.mkdir(parents=True, exist_ok=True)
     inputs = place / "inputs"
     train, dev = train_and_dev(train, dev)
-    fields: Any = plain_experiment(task)
+    fields: Any = recipes.plain_experiment(task)
     columns = fields.task.spreadsheet
     held = None if dev is None else examples_file(dev, inputs / "dev.jsonl", columns)
     files = examples_file(train, inputs / "train.jsonl", columns), held
     start = _directory(model, inputs / "start")
     system = model.system if isinstance(model, ModelParts) else system
     backbone = read_backbone(start_weights(start), system)
-    form = [f"{FORM}={settings.pop('form')}"] if "form" in settings else []
-    fields = plain_experiment(in_form(type(fields.task), backbone, form)[0])
+    form = [f"{recipes.FORM}={settings.pop('form')}"] if "form" in settings else []
+    fields = recipes.plain_experiment(recipes.in_form(type(fields.task), backbone, form)[0])
     fields = dataclasses.replace(fields, model=backbone.config)
     assignments = [assignment(fields, name, value) for name, value in settings.items()] + form
-    chosen = task_experiment(task, files, start, assignments, system=system)
+    chosen = recipes.task_experiment(task, files, start, assignments, system=system)
     summary = run(chosen, place / "run", begun=begun)
     if folder is not None:
       write_report(place / "run", chosen.task.name)
@@ -388,9 +381,9 @@ def untold(dev: int) -> str:
 
 def verdict(curve: Mapping[str, float], dev: int) -> str:
   """Returns a sentence on whether more examples would help, by their scores on so many of dev."""
-  if dev < TELLING:
+  if dev < LEAST_DEV:
     return untold(dev)
   *_, before, last = curve.values()
   gain = last - before
-  help = "will hardly help" if gain < LITTLE else "should help"
+  help = "will hardly help" if gain < LITTLE_GAIN else "should help"
   return f"the last quarter of the examples added {gain:+.3f}: more of them {help}"

@@ -20,13 +20,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Client", "Limits", "Server", "application", "read_models"]
 
-_ROOMS = {
-  "Client": "client",
-  "Limits": "limits",
-  "Server": "server",
-  "application": "asgi",
-  "read_models": "models",
-}
+_ROOMS = {"Client": "client", "Limits": "limits", "Server": "server", "application": "asgi"}
+_ROOMS |= {"read_models": "models"}
 _EXTRA = ("starlette", "uvicorn", "prometheus_client")
 
 

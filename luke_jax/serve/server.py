@@ -79,10 +79,7 @@ class Server:
     return self
 
   def __exit__(
-    self,
-    kind: type[BaseException] | None,
-    fault: BaseException | None,
-    trace: TracebackType | None,
+    self, kind: type[BaseException] | None, fault: BaseException | None, trace: TracebackType | None
   ) -> None:
     self.stop()
     self._thread.join()

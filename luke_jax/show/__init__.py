@@ -11,22 +11,8 @@ from luke_jax.show.picture import Picture, Section, code, report, table
 from luke_jax.show.predictions import answers, entities, labels
 from luke_jax.show.readings import readings
 
-__all__ = [
-  "Picture",
-  "Section",
-  "answers",
-  "attention",
-  "code",
-  "curves",
-  "entities",
-  "labels",
-  "linked",
-  "nearest",
-  "readings",
-  "relations",
-  "report",
-  "table",
-]
+__all__ = ["Picture", "Section", "answers", "attention", "code", "curves", "entities", "labels"]
+__all__ += ["linked", "nearest", "readings", "relations", "report", "table"]
 
 
 def __dir__() -> list[str]:

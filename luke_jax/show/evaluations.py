@@ -82,7 +82,12 @@ NOTHING = "(none)"
 
 def tables(evaluation: Evaluation, mistakes: int) -> RenderableType:
   """Returns scores, labels, confused pairs and the worst mistakes, for the terminal."""
-  parts: list[RenderableType] = [_scores(evaluation.scores)]
+  table = Table(show_header=False)
+  table.add_column()
+  table.add_column(justify="right")
+  for name, value in evaluation.scores.items():
+    table.add_row(name.replace("_", " "), score_figure(value))
+  parts: list[RenderableType] = [table]
   if evaluation.labels:
     parts.append(_labels(evaluation.labels))
   pairs = confused(evaluation.confusion)
@@ -102,15 +107,6 @@ def outcomes_of(shown: Iterable[Case]) -> list[Outcome]:
   """Returns the outcomes that some marks have."""
   present = {mark.outcome for case in shown for mark in case.marks}
   return [outcome for outcome in MEANINGS if outcome in present]
-
-
-def _scores(scores: Mapping[str, float]) -> Table:
-  table = Table(show_header=False)
-  table.add_column()
-  table.add_column(justify="right")
-  for name, value in scores.items():
-    table.add_row(name.replace("_", " "), score_figure(value))
-  return table
 
 
 def score_figure(value: float) -> str:

@@ -19,7 +19,7 @@ KINDS = ("word", "entity")
 HUES = {("word", "word"): 210, ("word", "entity"): 30}
 HUES |= {("entity", "word"): 130, ("entity", "entity"): 290}
 CELL, LETTERS = 20, 12.0  # sizes in CSS pixels
-MOST = 64  # tokens in one picture
+WIDEST = 64  # tokens in one picture
 LONGEST = 18  # letters of a name beside its cells; their tooltips have it whole
 SHARED = 16  # tokens
 STEPS = (0.0, 0.25, 0.5, 0.75, 1.0)
@@ -34,12 +34,7 @@ class AttentionWeights(NamedTuple):
 
 
 def attention(
-  model: "Model",
-  text: str,
-  spans: Sequence[Any] = (),
-  *,
-  layer: int = -1,
-  head: int | None = None,
+  model: "Model", text: str, spans: Sequence[Any] = (), *, layer: int = -1, head: int | None = None
 ) -> Picture:
   """Draws the attention of a text, with one map for each kind of query (paper §3.2).
 
@@ -47,8 +42,8 @@ def attention(
   it is the mean of a layer's heads. Layers count from 0, or from -1, the last.
   """
   result = attention_of(model, text, spans, layer=layer, head=head)
-  if len(result.weights) > MOST:
-    raise InputError(f"text: {len(result.weights)} tokens; expected at most {MOST} to be drawn")
+  if len(result.weights) > WIDEST:
+    raise InputError(f"text: {len(result.weights)} tokens; expected at most {WIDEST} to be drawn")
   most = float(result.weights.max())
   layers = model.config.num_hidden_layers
   which = "mean of its heads" if head is None else f"head {head}"
@@ -58,7 +53,10 @@ def attention(
     maps = [_map(result, query, key, most) for query in KINDS for key in KINDS]
   else:
     about += " One kind of query serves words and entities."
-    maps = [_whole_map(result, most)]
+    names = [*result.words, *result.entities]
+    note = "words, then entities" if result.entities else "words"
+    grid = _grid(result, result.weights, (names, names), most)
+    maps = [_figure("token → token", note, grid, 210)]
   columns = "two-columns" if result.entities and len(maps) > 1 else ""
   body = f'<p class="note">{about}</p>{_scale(most)}<div class="{columns}">{"".join(maps)}</div>'
   return Picture(body, text[:60])
@@ -132,13 +130,6 @@ def _map(result: AttentionWeights, query: str, key: str, most: float) -> str:
   note = f"{weights.sum(1).mean():.0%} of the attention of {plural[query]}"
   grid = _grid(result, weights, (names[query], names[key]), most)
   return _figure(f"{query} → {key}", note, grid, HUES[query, key])
-
-
-def _whole_map(result: AttentionWeights, most: float) -> str:
-  names = [*result.words, *result.entities]
-  note = "words, then entities" if result.entities else "words"
-  grid = _grid(result, result.weights, (names, names), most)
-  return _figure("token → token", note, grid, 210)
 
 
 def _figure(title: str, note: str, grid: str, hue: int) -> str:

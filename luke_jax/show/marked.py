@@ -19,72 +19,23 @@ from luke_jax.text import Tokenizer
 from luke_jax.text.tokenizer import Bounds
 
 # Labels of one kind have neighbouring hues, other kinds distant ones.
-_USUAL = {
-  22: "building",
-  28: "city",
-  35: "location",
-  41: "country",
-  47: "river",
-  50: "tail",
-  54: "book",
-  56: "work",
-  58: "film",
-  60: "song",
-  181: "award",
-  184: "event",
-  187: "election",
-  191: "head",
-  196: "scientist",
-  202: "researcher",
-  208: "politician",
-  215: "person",
-  222: "writer",
-  228: "musician",
-  234: "artist",
-  240: "athlete",
-  250: "answer",
-  260: "political party",
-  266: "university",
-  272: "company",
-  280: "organization",
-  287: "team",
-  293: "band",
-  304: "language",
-  310: "product",
-  322: "miscellaneous",
-  332: "species",
-}
-_SYNONYMS = {
-  "per": "person",
-  "people": "person",
-  "human": "person",
-  "loc": "location",
-  "place": "location",
-  "gpe": "country",
-  "fac": "building",
-  "facility": "building",
-  "org": "organization",
-  "organisation": "organization",
-  "corporation": "company",
-  "group": "team",
-  "misc": "miscellaneous",
-  "other": "miscellaneous",
-  "work of art": "work",
-  "creative work": "work",
-  "creative-work": "work",
-}
+_USUAL = {22: "building", 28: "city", 35: "location", 41: "country", 47: "river", 50: "tail"}
+_USUAL |= {54: "book", 56: "work", 58: "film", 60: "song", 181: "award", 184: "event"}
+_USUAL |= {187: "election", 191: "head", 196: "scientist", 202: "researcher", 208: "politician"}
+_USUAL |= {215: "person", 222: "writer", 228: "musician", 234: "artist", 240: "athlete"}
+_USUAL |= {250: "answer", 260: "political party", 266: "university", 272: "company"}
+_USUAL |= {280: "organization", 287: "team", 293: "band", 304: "language", 310: "product"}
+_USUAL |= {322: "miscellaneous", 332: "species"}
+_SYNONYMS = {"per": "person", "people": "person", "human": "person", "loc": "location"}
+_SYNONYMS |= {"place": "location", "gpe": "country", "fac": "building", "facility": "building"}
+_SYNONYMS |= {"org": "organization", "organisation": "organization", "corporation": "company"}
+_SYNONYMS |= {"group": "team", "misc": "miscellaneous", "other": "miscellaneous"}
+_SYNONYMS |= {"work of art": "work", "creative work": "work", "creative-work": "work"}
 _HUES = {name: hue for hue, name in _USUAL.items()}
 # Neither green nor red, nor that of a usual label.
 _FREE = [hue for hue in (*range(20, 61), *range(180, 341)) if hue not in _USUAL]
-_TERMINAL = {
-  35: "yellow",
-  56: "bright_yellow",
-  184: "cyan",
-  215: "blue",
-  250: "bright_blue",
-  280: "magenta",
-  322: "bright_magenta",
-}
+_TERMINAL = {35: "yellow", 56: "bright_yellow", 184: "cyan", 215: "blue", 250: "bright_blue"}
+_TERMINAL |= {280: "magenta", 322: "bright_magenta"}
 
 
 def hue(label: str) -> int:

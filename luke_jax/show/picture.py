@@ -9,7 +9,7 @@ import html
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from luke_jax.files import Path, whole
+from luke_jax.files import Path, write_text
 from luke_jax.web_page import FOOT, head
 
 
@@ -42,8 +42,7 @@ class Picture:
     """Writes the picture as an HTML page."""
     path = Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
-    with whole(path) as part:
-      part.write_text(self.page, encoding="utf-8")
+    write_text(path, self.page)
 
 
 def table(header: Sequence[str], rows: Sequence[Sequence[str | int | float]]) -> Picture:
@@ -51,7 +50,10 @@ def table(header: Sequence[str], rows: Sequence[Sequence[str | int | float]]) ->
 
   The floats of a column have as many decimals as the one that needs most.
   """
-  kinds = [" class=number" if _numeric(column) else "" for column in zip(*rows, strict=True)]
+  kinds = [
+    "" if any(isinstance(x, str) for x in column) else " class=number"
+    for column in zip(*rows, strict=True)
+  ]
   kinds = kinds or [""] * len(header)
   head = "".join(f"<th{k}>{html.escape(x)}</th>" for k, x in zip(kinds, header, strict=True))
   columns = [_figures(column) for column in zip(*rows, strict=True)]
@@ -81,10 +83,6 @@ def bars(rows: Sequence[tuple[str, float]]) -> str:
 def bar(share: float) -> str:
   """Returns a bar as long as a number from 0 to 1."""
   return f'<div style="width: {100 * min(max(share, 0.0), 1.0):.1f}%"></div>'
-
-
-def _numeric(column: Sequence[str | int | float]) -> bool:
-  return not any(isinstance(x, str) for x in column)
 
 
 def _figures(column: Sequence[str | int | float]) -> list[str]:

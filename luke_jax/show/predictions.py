@@ -44,7 +44,7 @@ def _checked_marks(text: str, spans: Sequence[Any]) -> list[Mark]:
   return [Mark(*place, span[2]) for place, span in zip(places, plain, strict=True)]
 
 
-LEAST = 0.2  # opacity of the faintest answer, where the best has 1
+LEAST_OPACITY = 0.2  # opacity of the faintest answer, where the best has 1
 
 
 def answers(text: str, question: str, answers: Sequence[Answer], *, count: int = 5) -> Picture:
@@ -65,7 +65,7 @@ def answers(text: str, question: str, answers: Sequence[Answer], *, count: int =
   best = max((answer.score for _, answer in ranked), default=1.0) or 1.0
   ranked = [(rank, x) for rank, x in ranked if not _overlaps(x, shown[: rank - 1])]
   marks = [Mark(answer.start, answer.end, str(rank)) for rank, answer in ranked]
-  shares = {str(rank): max(LEAST, answer.score / best) for rank, answer in ranked}
+  shares = {str(rank): max(LEAST_OPACITY, answer.score / best) for rank, answer in ranked}
   colour = f"--hue: {hue('answer')}"
   marked = html_text(text, marks, lambda mark: f"{colour}; --share: {shares[mark.name]:.2f}")
   gap = '<span class="gap" title="the gap to fill">&nbsp;</span>'
@@ -144,7 +144,8 @@ def below(prediction: Any) -> str:
       f"  {prediction.score:.2f}"
     )
   if prediction and isinstance(prediction[0], Answer):
-    return _answers(prediction)
+    best = prediction[:ALTERNATIVES]
+    return ", ".join(f"{answer.text or NO_ANSWER} {answer.score:.2f}" for answer in best)
   spans: Sequence[Span | Link] = prediction
   return ", ".join(map(_told, spans)) or "nothing"
 
@@ -152,8 +153,3 @@ def below(prediction: Any) -> str:
 def _told(span: Span | Link) -> str:
   item = f" (wikidata.org/wiki/{span.item})" if isinstance(span, Link) and span.item else ""
   return f"{span.text}: {span.label}{item} {span.score:.2f}"
-
-
-def _answers(answers: Sequence[Answer]) -> str:
-  best = answers[:ALTERNATIVES]
-  return ", ".join(f"{answer.text or NO_ANSWER} {answer.score:.2f}" for answer in best)

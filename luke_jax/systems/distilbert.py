@@ -53,8 +53,7 @@ class DistilBertConfig(BertConfig):
     **{"hidden_dropout_prob": "dropout", "attention_probs_dropout_prob": "attention_dropout"},
   }
   layout: ClassVar[Layout] = Layout(
-    words=tables_of_words("distilbert"),
-    decayed=tuple(f"{norm}/scale" for norm in _DECAYED),
+    words=tables_of_words("distilbert"), decayed=tuple(f"{norm}/scale" for norm in _DECAYED)
   )
   token_types: ClassVar[bool] = False
   attention_drops_output: ClassVar[bool] = False

@@ -8,9 +8,10 @@ from collections.abc import Mapping, Sequence
 
 from luke_jax.errors import InputError
 from luke_jax.files import Path
-from luke_jax.tasks import files
+from luke_jax.formats import files
+from luke_jax.formats.files import Faults
+from luke_jax.formats.records import read_records
 from luke_jax.tasks.evaluation import Mark, outcomes
-from luke_jax.tasks.files import Faults
 from luke_jax.tasks.predictions import Answer
 from luke_jax.text.tokenizer import Bounds
 
@@ -82,7 +83,7 @@ def _f1(answer: list[str], gold: list[str]) -> float:
 def read_predictions(path: Path, faults: Faults) -> dict[str, str]:
   """Reads answers by id from JSON lines, or from the scripts' one object in a file `*.json`."""
   if path.suffix != ".json":
-    return dict(files.read_json_lines(path, _prediction, faults))
+    return dict(read_records(path, _prediction, faults))
   value = files.read_json(path)
   if not isinstance(value, dict):
     raise InputError(f"{path}: a {type(value).__name__}; expected an object of id -> answer")

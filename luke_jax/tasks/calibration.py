@@ -9,14 +9,14 @@ import numpy as np
 SHARPEST = 1e-9  # beside 0 and 1, whose logits are endless
 BINS = 10  # of the calibration error, with as many answers each
 COVERAGES = (0.25, 0.5, 0.75, 0.9, 1.0)
-SURE = 0.95  # how sure a threshold's precision is
-TRIED = 100  # thresholds at most
-FIRST = 5  # times the fewest answers that can tell, where there are so many
+CERTAINTY = 0.95  # of a threshold's precision
+MOST_THRESHOLDS = 100  # thresholds at most
+FEWEST_FIRST = 5  # times the fewest answers that can tell, where there are so many
 STEPS, RIDGE = 50, 1.0  # of Newton's method, and what draws few answers to scores as they are
 MOST_LOGIT = 30.0
-LEAST = 0.02  # score of the answers that are looked at
+LEAST_SCORE = 0.02  # score of the answers that are looked at
 NEARLY_BEST = 0.01  # of F1, which a lower threshold may lose on dev
-ENOUGH = 100  # answers that say what scores mean
+ENOUGH_ANSWERS = 100  # answers that say what scores mean
 
 
 class Answered(NamedTuple):
@@ -95,7 +95,7 @@ def low_threshold(answers: Sequence[Answered], gold: float, nearly: float = NEAR
   if not ranked:
     return 0.5
   last = int(np.flatnonzero(f1 >= f1.max() - nearly)[-1])
-  return float(np.clip(ranked[last].score, LEAST, 1 - 1e-6))
+  return float(np.clip(ranked[last].score, LEAST_SCORE, 1 - 1e-6))
 
 
 def wanted_of(answers: Iterable[Sequence[Answered]], counts: Iterable[int]) -> list[Wanted]:
@@ -139,11 +139,11 @@ def threshold_for(answers: Sequence[Answered], precision: float) -> Kept | None:
   Thresholds are tried downwards until one is not that sure, so that trying several of them does not
   make it less true; from several times as many answers as can tell, lest one wrong answer ends it.
   """
-  fewest = math.ceil(math.log(1 - SURE) / math.log(precision))
+  fewest = math.ceil(math.log(1 - CERTAINTY) / math.log(precision))
   best = None
   for kept in _tried(answers, fewest):
     wrong = round(kept.count * (1 - kept.precision))
-    if _at_most(wrong, kept.count, 1 - precision) > 1 - SURE:
+    if _at_most(wrong, kept.count, 1 - precision) > 1 - CERTAINTY:
       break
     best = kept
   return best
@@ -182,8 +182,8 @@ def _at_most(wrong: int, count: int, rate: float) -> float:
 
 def _tried(answers: Sequence[Answered], fewest: int) -> Iterator[Kept]:
   if fewest <= len(answers):
-    ranked, first = _Ranked.of(answers), max(fewest, min(FIRST * fewest, len(answers) // 4))
-    for count in np.unique(np.linspace(first, len(answers), TRIED).round()):
+    ranked, first = _Ranked.of(answers), max(fewest, min(FEWEST_FIRST * fewest, len(answers) // 4))
+    for count in np.unique(np.linspace(first, len(answers), MOST_THRESHOLDS).round()):
       yield ranked.surest(count)
 
 

@@ -11,6 +11,8 @@ import numpy as np
 
 from luke_jax.errors import InputError
 from luke_jax.files import Path
+from luke_jax.formats.files import Faults
+from luke_jax.formats.records import to_json
 from luke_jax.heads.kinds import make_head
 from luke_jax.models import network
 from luke_jax.models.config_files import check_members
@@ -22,9 +24,7 @@ from luke_jax.pipeline.reads import Reads
 from luke_jax.tasks.calibration import Answered
 from luke_jax.tasks.evaluation import Evaluation
 from luke_jax.tasks.extra_inputs import ExtraInputs
-from luke_jax.tasks.files import Faults
 from luke_jax.tasks.predictions import Labelled, Missed
-from luke_jax.tasks.records import to_json
 from luke_jax.text import Processor, Row
 from luke_jax.text import Task as ProcessorTask
 from luke_jax.text.rows import Sizes

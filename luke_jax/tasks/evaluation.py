@@ -115,6 +115,30 @@ def precision_recall_f1(right: float, predicted: float, gold: float) -> dict[str
   return {"precision": precision, "recall": recall, "f1": f1}
 
 
+def f1_of_sets(
+  gold: Sequence[set[str]], predicted: Sequence[set[str]], labels: Sequence[str]
+) -> dict[str, dict[str, float]]:
+  """Returns precision, recall, F1 and count of each label; 0 for a division by 0."""
+  table = {}
+  for label in labels:
+    right = sum(label in g and label in p for g, p in zip(gold, predicted, strict=True))
+    positives, count = (sum(label in x for x in side) for side in (predicted, gold))
+    table[label] = {
+      "precision": right / positives if positives else 0.0,
+      "recall": right / count if count else 0.0,
+      "f1": 2 * right / (positives + count) if positives + count else 0.0,
+      "count": count,
+    }
+  return table
+
+
+def gold_labels(example: Any) -> set[str]:
+  """Returns the labels of an example, which may be none."""
+  if example.labels is None:
+    raise InputError(f"{example.place}: labels: missing; expected a list of them")
+  return set(example.labels)
+
+
 def false_answers(gold: Sequence[Any], predicted: Sequence[Any]) -> dict[str, float]:
   """Returns the share of examples with nothing to find that have an answer; none if all have it."""
   answered = [bool(y) for x, y in zip(gold, predicted, strict=True) if not x]

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from luke_jax.errors import InputError
+from luke_jax.formats.files import Faults
 from luke_jax.tasks.evaluation import Evaluation
-from luke_jax.tasks.files import Faults
 
 if TYPE_CHECKING:
   from luke_jax.tasks.contract import TextTask

@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from luke_jax.errors import InputError
+from luke_jax.formats.files import Faults
 from luke_jax.tasks.aligned import Aligner
-from luke_jax.tasks.files import Faults
 from luke_jax.text import Processor, Row, TextInput
 from luke_jax.text.tokenizer import Bounds
 

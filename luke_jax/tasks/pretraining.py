@@ -19,12 +19,16 @@ from luke_jax.pipeline.metadata import METADATA, Metadata, read_metadata, tokeni
 from luke_jax.pipeline.reads import Reads, cached
 from luke_jax.pipeline.rows import Masking, RowMaker, RowSizes, read_entities, read_words
 from luke_jax.pipeline.stored import Corpora, HeldOutRecords, StoredRecords, TrainingRecords
-from luke_jax.training.task import Batch, Params, Task
+from luke_jax.training.task import Batch, Params, Task, Tree
 
 
 def check_corpora(folders: Sequence[str], backbone: Backbone, sizes: RowSizes) -> None:
   """Raises InputError for records too long for the rows, or with other ids than the model's."""
-  _check_room(backbone, sizes)
+  room = backbone.config.room_for_words
+  if sizes.words > room:
+    raise InputError(f"task.words: {sizes.words}; expected at most {room}, the model's positions")
+  if backbone.decoders.page_width and not backbone.entities:
+    raise InputError("model.cls_entity_prediction: true; expected false, for it has no entities")
   for folder in folders:
     metadata = read_metadata(folder)
     _check_records(folder, metadata, sizes)
@@ -40,14 +44,6 @@ def check_corpora(folders: Sequence[str], backbone: Backbone, sizes: RowSizes) -
     actual = sizes_of.get(f"{name}_token_id", id)
     if actual != id:
       raise InputError(f"model.{name}_token_id: {actual}; expected {id}, as {folders[0]} has it")
-
-
-def _check_room(backbone: Backbone, sizes: RowSizes) -> None:
-  room = backbone.config.room_for_words
-  if sizes.words > room:
-    raise InputError(f"task.words: {sizes.words}; expected at most {room}, the model's positions")
-  if backbone.decoders.page_width and not backbone.entities:
-    raise InputError("model.cls_entity_prediction: true; expected false, for it has no entities")
 
 
 def _check_records(folder: str, metadata: Metadata, sizes: RowSizes) -> None:
@@ -153,22 +149,17 @@ class Pretraining(Task):
 
   def initial_params(self, backbone: Backbone, key: jax.Array) -> dict:
     """Returns fresh parameters."""
-    return network.initial_params(_network(backbone), key)
+    return network.initial_params(masked_network(backbone), key)
 
   def weights(self, batch: Batch) -> dict[str, jax.Array]:
     """Returns the weights of masked words, masked entities and pages, which have a mean each."""
     return masked_weights(batch, MICRO_BATCH if self.authors else None)
 
   def loss(
-    self,
-    backbone: Backbone,
-    params: Params,
-    batch: Batch,
-    weights: dict[str, jax.Array],
-    key: jax.Array | None,
+    self, backbone: Backbone, params: Params, batch: Batch, weights: Tree, key: jax.Array | None
   ) -> tuple[jax.Array, dict[str, jax.Array]]:
     """Returns the sum of the weighted losses of masked words, masked entities and pages."""
-    loss, metrics = weighted(_scores(backbone, params, batch, key), weights)
+    loss, metrics = weighted(masked_scores(backbone, params, batch, key), weights)
     return loss, metrics | {"tokens": batch["attention_mask"].sum()}
 
   def records(self, backbone: Backbone, split: str) -> Records:
@@ -200,7 +191,7 @@ class Pretraining(Task):
 
   def predict(self, backbone: Backbone, params: Params, batch: Batch) -> dict[str, jax.Array]:
     """Returns losses, hits and number of each row's masked words, and all of each masked entity."""
-    scores = _scores(backbone, params, batch, None)
+    scores = masked_scores(backbone, params, batch, None)
     results = {name: scores[f"word_{name}"].sum(-1) for name in ("losses", "hits")}
     results["count"] = (batch["labels"] != IGNORED).sum(-1)
     if backbone.entities:
@@ -255,11 +246,15 @@ def weighted(
   return loss, metrics | accuracies
 
 
-def _scores(backbone: Backbone, params: Params, batch: Batch, key: jax.Array | None) -> dict:
-  return network.apply(_network(backbone), params, batch, key)
+def masked_scores(
+  backbone: Backbone, params: Params, batch: Batch, key: jax.Array | None
+) -> dict[str, jax.Array]:
+  """Returns losses and hits of each masked word, masked entity and page."""
+  return network.apply(masked_network(backbone), params, batch, key)
 
 
-def _network(backbone: Backbone) -> Network:
+def masked_network(backbone: Backbone) -> Network:
+  """Returns a backbone with the head that predicts what is masked."""
   return Network(backbone, make_head(Pretraining.heads[0], backbone))
 
 

@@ -11,23 +11,16 @@ import numpy as np
 
 from luke_jax.errors import InputError
 from luke_jax.files import Path
+from luke_jax.formats.datasets import is_split, read_dataset
+from luke_jax.formats.files import Faults
+from luke_jax.formats.records import sources_of
 from luke_jax.models import network
 from luke_jax.models.system import Backbone
 from luke_jax.nn.losses import IGNORED
 from luke_jax.pipeline.reads import Reads, cached
+from luke_jax.tasks import task_rows
 from luke_jax.tasks.contract import Example, Prediction, RowLogits, TextTask, outputs_of
-from luke_jax.tasks.datasets import is_split, read_dataset
 from luke_jax.tasks.evaluation import Evaluation
-from luke_jax.tasks.files import Faults, sources_of
-from luke_jax.tasks.task_rows import (
-  SAMPLE,
-  Share,
-  TaskRows,
-  numbers_of_dev,
-  processor_of_words,
-  sample_of,
-  used_share,
-)
 from luke_jax.text import Processor, Row
 from luke_jax.text.rows import ENTITY_INPUTS, WORD_INPUTS, Room, Sizes, padded, padded_shapes
 from luke_jax.text.unknown import counted
@@ -63,7 +56,7 @@ class Running(Task, Generic[Example, Prediction]):
   @property
   def choosing(self) -> str:
     """Returns the split that chooses checkpoints: "dev", or the sample of it."""
-    return SAMPLE if self.task.sampled < 1 else DEV
+    return task_rows.SAMPLE if self.task.sampled < 1 else DEV
 
   def reads(self) -> Reads:
     """Returns the files of examples, and those of other inputs."""
@@ -90,7 +83,7 @@ class Running(Task, Generic[Example, Prediction]):
     """Returns the weighted loss of a batch's labels."""
     return self.task.loss(backbone, params, batch, weights, key)
 
-  def records(self, backbone: Backbone, split: str) -> TaskRows[Example]:
+  def records(self, backbone: Backbone, split: str) -> task_rows.TaskRows[Example]:
     """Returns the rows of the file of "train" or "dev", or of the sample of dev."""
     task, room = self.task, backbone.config.room_for_words
     if task.words > room:
@@ -101,7 +94,7 @@ class Running(Task, Generic[Example, Prediction]):
       task.check_training(records.examples, records.rows)
     return records
 
-  def lengths(self, records: TaskRows[Example]) -> np.ndarray:
+  def lengths(self, records: task_rows.TaskRows[Example]) -> np.ndarray:
     """Returns the lengths of rows in words."""
     return np.array([len(row.input_ids) for row in records.rows])
 
@@ -146,16 +139,18 @@ class Running(Task, Generic[Example, Prediction]):
     outputs = outputs_of(self.task, backbone, params, batch, None)
     return {name: outputs[name].astype(jnp.float32) for name in LOGITS if name in outputs}
 
-  def score(self, records: TaskRows[Example], predictions: RowLogits) -> dict[str, float]:
+  def score(self, records: task_rows.TaskRows[Example], predictions: RowLogits) -> dict[str, float]:
     """Returns the task's metrics."""
     return dict(self._evaluated(records, predictions).scores)
 
-  def details(self, records: TaskRows[Example], predictions: RowLogits) -> dict[str, object]:
+  def details(
+    self, records: task_rows.TaskRows[Example], predictions: RowLogits
+  ) -> dict[str, object]:
     """Returns the evaluation behind the metrics, with the worst mistakes."""
     evaluation = self._evaluated(records, predictions)
     return dataclasses.replace(evaluation, mistakes=evaluation.mistakes[:MISTAKES]).as_json()
 
-  def _evaluated(self, records: TaskRows[Example], predictions: RowLogits) -> Evaluation:
+  def _evaluated(self, records: task_rows.TaskRows[Example], predictions: RowLogits) -> Evaluation:
     return self.task.evaluate_rows(records.examples, records.rows, predictions)
 
   def _input_names(self, backbone: Backbone) -> tuple[str, ...]:
@@ -245,7 +240,7 @@ def processor_for(task: TextTask, backbone: Backbone) -> Processor:
     raise InputError("task.text: empty; expected the directory of a tokenizer")
   system = backbone.config
   added = tuple(system.added_words(task.name, task.new_words))
-  made = processor_of_words(task.text, added, task.entity_table, system.markers)
+  made = task_rows.processor_of_words(task.text, added, task.entity_table, system.markers)
   return fitted(task, made, backbone)
 
 
@@ -264,15 +259,17 @@ def fitted(task: TextTask, processor: Processor, backbone: Backbone | None = Non
 
 
 @cached(4)  # every evaluation asks for them
-def rows_of(task: TextTask[Example, Any], backbone: Backbone, split: str) -> TaskRows[Example]:
+def rows_of(
+  task: TextTask[Example, Any], backbone: Backbone, split: str
+) -> task_rows.TaskRows[Example]:
   """Returns the rows of a task's split."""
-  if split == SAMPLE:
-    return sample_of(rows_of(task, backbone, "dev"), task.sampled)
+  if split == task_rows.SAMPLE:
+    return task_rows.sample_of(rows_of(task, backbone, "dev"), task.sampled)
   faults, path = Faults(skip=task.skip_bad), _source(task, split)
   examples = examples_of(task, split, faults)
   reading = task.for_training() if split == "train" else task
   reads, counting = counted(processor_for(reading, backbone))
-  rows = TaskRows(examples, reading.features(reads, examples, faults))
+  rows = task_rows.TaskRows(examples, reading.features(reads, examples, faults))
   counting.warn(path)
   faults.warn(path)
   return rows
@@ -285,8 +282,8 @@ def examples_of(
   faults, path = faults or Faults(skip=task.skip_bad), _source(task, split)
   examples = checked(task, read_examples(task, path, faults), faults)
   if _held_out(task, split):
-    share = Share(task.held_out, task.fold)
-    dev = numbers_of_dev(list(map(task.spread_by, examples)), share)
+    share = task_rows.Share(task.held_out, task.fold)
+    dev = task_rows.numbers_of_dev(list(map(task.spread_by, examples)), share)
     if split == "dev" and not dev:
       raise InputError(
         f"{path}: {len(examples)} examples with answers, none of them held out as dev; expected a"
@@ -294,7 +291,7 @@ def examples_of(
       )
     examples = [x for number, x in enumerate(examples) if (number in dev) == (split == "dev")]
   if split == "train" and task.used < 1:
-    examples = used_share(examples, task.used)
+    examples = task_rows.used_share(examples, task.used)
   if not examples:
     raise InputError(f"{path}: no examples with answers; expected one at least")
   return examples

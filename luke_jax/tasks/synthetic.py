@@ -9,16 +9,14 @@ import jax.numpy as jnp
 import numpy as np
 
 from luke_jax.errors import InputError, check_whole
-from luke_jax.heads.kinds import make_head
 from luke_jax.models import network
-from luke_jax.models.network import Network
 from luke_jax.models.system import Backbone
 from luke_jax.nn.losses import IGNORED
 from luke_jax.pipeline.reads import Reads
 from luke_jax.pipeline.rows import RowSizes
-from luke_jax.tasks.pretraining import masked_weights, weighted
+from luke_jax.tasks.pretraining import masked_network, masked_scores, masked_weights, weighted
 from luke_jax.text.rows import Row, padded
-from luke_jax.training.task import Batch, Params, Task
+from luke_jax.training.task import Batch, Params, Task, Tree
 
 FIRST_WORD, FIRST_ENTITY = 5, 4  # after the special ones
 WORD_MASK, ENTITY_MASK = 4, 2
@@ -95,22 +93,17 @@ class SyntheticPretraining(Task):
 
   def initial_params(self, backbone: Backbone, key: jax.Array) -> dict:
     """Returns fresh parameters."""
-    return network.initial_params(_network(backbone), key)
+    return network.initial_params(masked_network(backbone), key)
 
   def weights(self, batch: Batch) -> dict[str, jax.Array]:
     """Returns the weights of masked words and masked entities, which have a mean each."""
     return masked_weights(batch)
 
   def loss(
-    self,
-    backbone: Backbone,
-    params: Params,
-    batch: Batch,
-    weights: dict[str, jax.Array],
-    key: jax.Array | None,
+    self, backbone: Backbone, params: Params, batch: Batch, weights: Tree, key: jax.Array | None
   ) -> tuple[jax.Array, dict[str, jax.Array]]:
     """Returns the sum of the weighted losses of masked words and masked entities."""
-    loss, metrics = weighted(_losses(backbone, params, batch, key), weights)
+    loss, metrics = weighted(masked_scores(backbone, params, batch, key), weights)
     return loss, metrics | {"tokens": batch["attention_mask"].sum()}
 
   def records(self, backbone: Backbone, split: str) -> Pages:
@@ -160,7 +153,7 @@ class SyntheticPretraining(Task):
 
   def predict(self, backbone: Backbone, params: Params, batch: Batch) -> dict[str, jax.Array]:
     """Losses of every row's masked tokens, and how many there were."""
-    losses = _losses(backbone, params, batch, None)
+    losses = masked_scores(backbone, params, batch, None)
     return {
       "words": losses["word_losses"].sum(-1),
       "word_count": (batch["labels"] != IGNORED).sum(-1),
@@ -175,11 +168,3 @@ class SyntheticPretraining(Task):
       "word_likelihood": float(np.exp(-sums["words"] / max(1, sums["word_count"]))),
       "entity_likelihood": float(np.exp(-sums["entities"] / max(1, sums["entity_count"]))),
     }
-
-
-def _losses(backbone: Backbone, params: Params, batch: Batch, key: jax.Array | None) -> dict:
-  return network.apply(_network(backbone), params, batch, key)
-
-
-def _network(backbone: Backbone) -> Network:
-  return Network(backbone, make_head(SyntheticPretraining.heads[0], backbone))

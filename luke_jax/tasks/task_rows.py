@@ -113,10 +113,6 @@ def sample_of(rows: TaskRows[Example], share: float) -> TaskRows[Example]:
 
 def _share_of(count: int, share: float) -> list[int]:
   """Returns the numbers of a share of so many examples, by their hashes."""
-  hashes = _hashes(count)
+  hashes = [hashlib.sha256(str(number).encode()).digest() for number in range(count)]
   used = set(sorted(hashes)[: max(1, round(share * count))])
   return [number for number, key in enumerate(hashes) if key in used]
-
-
-def _hashes(count: int) -> list[bytes]:
-  return [hashlib.sha256(str(number).encode()).digest() for number in range(count)]

@@ -15,22 +15,6 @@ from luke_jax.text.text_inputs import Task, TextInput
 from luke_jax.text.tokenizer import SpecialTokens, Tokenizer, Tokens
 from luke_jax.text.tokenizer_files import load_tokenizer, save_tokenizer
 
-__all__ = [
-  "EntityVocab",
-  "JoinedWords",
-  "Processor",
-  "Row",
-  "RowEntity",
-  "SpecialTokens",
-  "Task",
-  "TextInput",
-  "Tokenizer",
-  "Tokens",
-  "join_words",
-  "load_entity_vocab",
-  "load_processor",
-  "load_tokenizer",
-  "save_entity_vocab",
-  "save_processor",
-  "save_tokenizer",
-]
+__all__ = ["EntityVocab", "JoinedWords", "Processor", "Row", "RowEntity", "SpecialTokens", "Task"]
+__all__ += ["TextInput", "Tokenizer", "Tokens", "join_words", "load_entity_vocab", "load_processor"]
+__all__ += ["load_tokenizer", "save_entity_vocab", "save_processor", "save_tokenizer"]

@@ -11,7 +11,7 @@ import numpy as np
 
 from luke_jax.errors import InputError
 from luke_jax.files import Path
-from luke_jax.text.tokenizer import Bounds, SpecialTokens, Tokenizer, Tokens, shifted
+from luke_jax.text.tokenizer import SpecialTokens, Tokenizer, Tokens, shifted
 
 if TYPE_CHECKING:
   import tokenizers
@@ -127,7 +127,11 @@ class ByteLevelTokenizer(Tokenizer):
     encodings = self._bpe.encode_batch(texts, add_special_tokens=False)
     rows = []
     for encoding, text in zip(encodings, texts, strict=True):
-      places = _without_space(encoding.offsets, text)
+      # A byte-level token takes at most the one space before its word with it.
+      places = [
+        (start + 1, end) if text[start] == " " and not text[start:end].isspace() else (start, end)
+        for start, end in encoding.offsets
+      ]
       if (
         self.add_prefix_space
         and not self.whole_texts
@@ -153,11 +157,3 @@ def _continues(piece: str) -> bool:
 
 def _continues_as_spelt(piece: str) -> bool:
   return piece.startswith("##") or (not piece.startswith(_SPACE) and _continues(piece))
-
-
-def _without_space(offsets: list[Bounds], text: str) -> list[Bounds]:
-  # A byte-level token takes at most the one space before its word with it.
-  return [
-    (start + 1, end) if text[start] == " " and not text[start:end].isspace() else (start, end)
-    for start, end in offsets
-  ]

@@ -9,6 +9,7 @@ import numpy as np
 
 from luke_jax.errors import InputError
 from luke_jax.files import Path, read_json_object
+from luke_jax.text import tokenizer_files
 from luke_jax.text.entity_vocab import (
   FILES,
   SPECIAL_ENTITIES,
@@ -44,13 +45,6 @@ from luke_jax.text.rows import (
 )
 from luke_jax.text.text_inputs import MARKED, TASKS, Task, TextInput, mentions, text_inputs
 from luke_jax.text.tokenizer import SPECIAL, Bounds, Tokenizer
-from luke_jax.text.tokenizer_files import (
-  CONFIG,
-  MODEL_CONFIG,
-  load_tokenizer,
-  save_tokenizer,
-  tokenizer_config,
-)
 
 # Fields of a processor under the names they have in tokenizer_config.json.
 SETTINGS = {
@@ -323,8 +317,8 @@ def _up_to(widths: Sequence[int], most: int) -> list[int]:
 
 def has_entity_vocab(directory: Path) -> bool:
   """Returns whether the files of a model include an entity vocabulary."""
-  names = (name for name in FILES if name != CONFIG)
-  inlined = "entity_vocab" in tokenizer_config(directory)
+  names = (name for name in FILES if name != tokenizer_files.CONFIG)
+  inlined = "entity_vocab" in tokenizer_files.tokenizer_config(directory)
   return inlined or any((directory / name).exists() for name in names)
 
 
@@ -334,18 +328,20 @@ def load_processor(directory: str | Path, **changes: Any) -> Processor:
   A model of words only has the special entities, so that spans can be marked.
   """
   directory = Path(directory)
-  config = tokenizer_config(directory)
+  config = tokenizer_files.tokenizer_config(directory)
   settings = {name: config[key] for key, name in SETTINGS.items() if config.get(key) is not None}
   for name, value in list(settings.items()):
     # transformers writes a huge number if there is no limit.
     if isinstance(value, int | float) and value > 1e6:
       del settings[name]
     elif name != "task" and type(value) is not int:
-      raise InputError(f"{directory / CONFIG}: {name} is {value!r}; expected a whole number")
+      raise InputError(
+        f"{directory / tokenizer_files.CONFIG}: {name} is {value!r}; expected a whole number"
+      )
   words = _of_words_only(directory)
   if words is not None:
     settings["token_types"] = words.get("type_vocab_size", 1) > 1
-  tokenizer = load_tokenizer(directory, markers=words is None)
+  tokenizer = tokenizer_files.load_tokenizer(directory, markers=words is None)
   vocab = load_entity_vocab(directory) if words is None else SPECIAL_ENTITIES
   try:
     return Processor(tokenizer, vocab, **(settings | changes))
@@ -355,7 +351,7 @@ def load_processor(directory: str | Path, **changes: Any) -> Processor:
 
 def _of_words_only(directory: Path) -> dict[str, Any] | None:
   """Returns the config of a model that reads no entities, as BERT; None for all else."""
-  path = directory / MODEL_CONFIG
+  path = directory / tokenizer_files.MODEL_CONFIG
   if has_entity_vocab(directory) or not path.exists():
     return None
   config = read_json_object(path, "the config of a model")
@@ -365,5 +361,5 @@ def _of_words_only(directory: Path) -> dict[str, Any] | None:
 def save_processor(processor: Processor, directory: str | Path) -> None:
   """Writes a processor into a model's directory."""
   settings = {key: getattr(processor, name) for key, name in SETTINGS.items()}
-  save_tokenizer(processor.tokenizer, directory, settings)
+  tokenizer_files.save_tokenizer(processor.tokenizer, directory, settings)
   save_entity_vocab(processor.entity_vocab, Path(directory) / "entity_vocab.json")

@@ -21,7 +21,7 @@ ENTITY_INPUTS = ("entity_ids", "entity_attention_mask", "entity_position_ids")
 BOUNDARY_INPUTS = ("entity_start_positions", "entity_end_positions")
 INPUTS = (*WORD_INPUTS, "token_type_ids", *ENTITY_INPUTS, *BOUNDARY_INPUTS)
 # Far beyond any model, and small enough that no array of such a length is made by mistake.
-MOST = 10**6
+MOST_TOKENS = 10**6
 
 
 class Widths(NamedTuple):
@@ -247,6 +247,6 @@ def whole_number(where: str, value: Any, least: int) -> int:
     number = least - 1 if isinstance(value, bool) else operator.index(value)
   except TypeError:
     number = least - 1
-  if not least <= number <= MOST:
-    raise InputError(f"{where}: {value!r}; expected a whole number from {least} to {MOST}")
+  if not least <= number <= MOST_TOKENS:
+    raise InputError(f"{where}: {value!r}; expected a whole number from {least} to {MOST_TOKENS}")
   return number

@@ -180,18 +180,18 @@ def _characters(normalizer: Any) -> str:
 def _entries(entries: list[tuple[str, float, int]]) -> Iterator[bytes]:
   for piece, score, type in entries:
     content = _text(_PIECE, piece.encode()) + _key(_SCORE, 5) + struct.pack("<f", score)
-    yield _text(_PIECES, content + _key(_TYPE, 0) + _varint(type))
+    yield _text(_PIECES, content + _key(_TYPE, 0) + varint(type))
 
 
 def _text(field: int, content: bytes) -> bytes:
-  return _key(field, 2) + _varint(len(content)) + content
+  return _key(field, 2) + varint(len(content)) + content
 
 
 def _key(field: int, kind: int) -> bytes:
-  return _varint(field << 3 | kind)
+  return varint(field << 3 | kind)
 
 
-def _varint(number: int) -> bytes:
+def varint(number: int) -> bytes:
   """Returns a number in groups of seven bits, the lowest first, as protocol buffers have it."""
   parts = bytearray()
   while number > 127:

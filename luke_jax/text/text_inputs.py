@@ -106,7 +106,16 @@ def _for_task(example: TextInput, columns: _Given, task: Task) -> _Given:
 
 
 def _spans_with_titles(columns: _Given) -> Iterator[tuple[Bounds, str]]:
-  _check_text(columns)
+  if not isinstance(columns.text, str):
+    raise InputError(
+      f"{columns.where}: text of type {type(columns.text).__name__}; expected a string"
+    )
+  try:
+    columns.text.encode()
+  except UnicodeEncodeError as error:
+    raise InputError(
+      f"{columns.where}: half a surrogate pair at character {error.start}; expected Unicode text"
+    ) from None
   spans = checked_spans(
     () if columns.spans is None else columns.spans, len(columns.text), columns.where
   )
@@ -119,19 +128,6 @@ def _spans_with_titles(columns: _Given) -> Iterator[tuple[Bounds, str]]:
       f"{columns.where}: {len(titles)} entities and {len(spans)} entity spans; expected as many"
     )
   return zip(spans, titles, strict=True)
-
-
-def _check_text(columns: _Given) -> None:
-  if not isinstance(columns.text, str):
-    raise InputError(
-      f"{columns.where}: text of type {type(columns.text).__name__}; expected a string"
-    )
-  try:
-    columns.text.encode()
-  except UnicodeEncodeError as error:
-    raise InputError(
-      f"{columns.where}: half a surrogate pair at character {error.start}; expected Unicode text"
-    ) from None
 
 
 def _check_apart(columns: TextWithEntities) -> None:

@@ -35,20 +35,17 @@ def read_word_vectors(path: Path, wanted: Container[str]) -> dict[str, np.ndarra
         f"{path}: line {number}: {len(parts) - 1} numbers after a word; expected {max(width, 1)}"
       )
     if word in wanted and word not in vectors:
-      vectors[word] = _numbers(values, f"{path}: line {number}")
+      place = f"{path}: line {number}"
+      try:
+        vector = np.array(values, np.float32)
+      except ValueError:
+        raise InputError(f"{place}: {' '.join(values)!r:.60}; expected numbers") from None
+      if not np.isfinite(vector).all():
+        raise InputError(f"{place}: a number that is not finite; expected finite ones")
+      vectors[word] = vector
   if not width:
     raise InputError(f"{path}: empty; expected a word and its numbers on each line")
   return vectors
-
-
-def _numbers(values: Sequence[str], place: str) -> np.ndarray:
-  try:
-    vector = np.array(values, np.float32)
-  except ValueError:
-    raise InputError(f"{place}: {' '.join(values)!r:.60}; expected numbers") from None
-  if not np.isfinite(vector).all():
-    raise InputError(f"{place}: a number that is not finite; expected finite ones")
-  return vector
 
 
 def _lines(path: Path) -> Iterator[tuple[int, str]]:

@@ -166,7 +166,9 @@ class Checkpoints:
     for path in sorted(self.folder.iterdir()) if self.folder.is_dir() else []:
       if not (path.name.isdecimal() or UNFINISHED in path.name) or not path.is_dir():
         continue
-      if _is_begun(path):
+      names = {x.name for x in path.iterdir()}  # a refused object is among them
+      uncommitted = in_bucket(path) and _COMMITTED not in names  # nothing is renamed there
+      if UNFINISHED in path.name or uncommitted or _REMOVING in names:
         if not reading:
           _remove(path)
         continue
@@ -298,18 +300,9 @@ def _on_its_own() -> contextlib.AbstractContextManager:
     return contextlib.nullcontext()
   process = jax.process_index()
   options = ocp.options.MultiprocessingOptions(
-    primary_host=process,
-    active_processes={process},
-    barrier_sync_key_prefix=f"process_{process}",
+    primary_host=process, active_processes={process}, barrier_sync_key_prefix=f"process_{process}"
   )
   return ocp.Context(multiprocessing_options=options)
-
-
-def _is_begun(path: Path) -> bool:
-  """Returns whether a process was writing or removing a checkpoint when it was killed."""
-  names = {x.name for x in path.iterdir()}  # a refused object is among them
-  uncommitted = in_bucket(path) and _COMMITTED not in names  # nothing is renamed there
-  return UNFINISHED in path.name or uncommitted or _REMOVING in names
 
 
 def _remove(path: Path) -> None:

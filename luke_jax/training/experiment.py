@@ -57,7 +57,7 @@ class Run:
     for name in ("steps", "evaluate_every", "keep_every", "patience"):
       if getattr(self, name) is not None:
         self._check_whole(name, 1)
-    for name, least in _LEAST.items():
+    for name, least in _SMALLEST.items():
       self._check_whole(name, least)
     for name in ("epochs", "minutes"):
       value = getattr(self, name)
@@ -80,19 +80,13 @@ class Run:
 
   def _check_whole(self, name: str, least: int) -> None:
     value = getattr(self, name)
-    if type(value) is not int or not least <= value <= _MOST:
-      raise InputError(f"run.{name}: {value!r}; expected a whole number from {least} to {_MOST}")
+    if type(value) is not int or not least <= value <= _LARGEST:
+      raise InputError(f"run.{name}: {value!r}; expected a whole number from {least} to {_LARGEST}")
 
 
-_LEAST = {
-  "seed": 0,
-  "accumulation": 1,
-  "log_every": 1,
-  "save_every": 1,
-  "keep": 1,
-  "skip_bad_steps": 0,
-}
-_MOST = 2**31 - 1  # steps and seeds are 32-bit
+_SMALLEST = {"seed": 0, "accumulation": 1, "log_every": 1, "save_every": 1, "keep": 1}
+_SMALLEST |= {"skip_bad_steps": 0}
+_LARGEST = 2**31 - 1  # steps and seeds are 32-bit
 
 
 @dataclasses.dataclass(frozen=True)
@@ -134,14 +128,8 @@ class Experiment:
     return self.task.engine()
 
 
-_GROUPS = {
-  "running": Running,
-  "data": Data,
-  "optimizer": Optimizer,
-  "schedule": Schedule,
-  "mesh": MeshShape,
-  "run": Run,
-}
+_GROUPS = {"running": Running, "data": Data, "optimizer": Optimizer, "schedule": Schedule}
+_GROUPS |= {"mesh": MeshShape, "run": Run}
 
 
 def total_steps(run: Run, records: int, batch_size: int) -> int:

@@ -40,7 +40,8 @@ def experiment_and_paper(path: Path) -> tuple[Experiment, dict[str, Any]]:
   line = ""
   try:
     row = _row(_module(file, source), name)
-    line = _line_of(row.config, file)
+    code = getattr(row.config, "__code__", None)
+    line = f"line {code.co_firstlineno}: " if code and code.co_filename == str(file) else ""
     experiment = row.config()
     if not isinstance(experiment, Experiment):
       kind = type(experiment).__name__
@@ -116,11 +117,6 @@ def _module(path: Path, source: bytes) -> ModuleType:
   sys.modules[name] = module  # dataclasses look up the names in their annotations here
   exec(loader.source_to_code(source, str(path)), module.__dict__)
   return module
-
-
-def _line_of(function: object, path: Path) -> str:
-  code = getattr(function, "__code__", None)
-  return f"line {code.co_firstlineno}: " if code and code.co_filename == str(path) else ""
 
 
 def _line(fault: Exception, path: Path) -> str:

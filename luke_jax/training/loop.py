@@ -24,7 +24,7 @@ from luke_jax.training.directory import Ledger
 from luke_jax.training.experiment import Experiment, to_json, total_steps
 from luke_jax.training.mesh import make_mesh
 from luke_jax.training.metrics import MetricsWriter, read_numbers
-from luke_jax.training.pace import TELLING, Pace, TimedPace
+from luke_jax.training.pace import LEAST_DEV, Pace, TimedPace
 from luke_jax.training.program import Program, State
 from luke_jax.training.progress import Progress, Shown, Trace
 from luke_jax.training.scoring import metrics_of, predicted, seconds_to_score
@@ -86,7 +86,7 @@ def _pace(program: Program, ledger: Ledger, step: int, again: float) -> Pace:
   if run.minutes is None:
     return Pace(program.steps, run.evaluate_every)
   dev = len(experiment.engine.records(program.backbone, DEV)) if experiment.engine.scored else 0
-  once = dev < TELLING
+  once = dev < LEAST_DEV
   return TimedPace(ledger, 60 * run.minutes, step, program.steps, once=once, again=again)
 
 

@@ -11,7 +11,7 @@ from typing import Self
 import numpy as np
 
 from luke_jax.errors import InputError
-from luke_jax.files import Path, in_bucket, sync, whole
+from luke_jax.files import Path, in_bucket, sync, whole, write_text
 
 METRICS, SEGMENTS, TENSORBOARD = "metrics.jsonl", "metrics", "tensorboard"
 _FLUSH_SECONDS = 30  # between flushes of TensorBoard's file to the disk, which are slow
@@ -272,5 +272,4 @@ def _segments(folder: Path) -> list[Path]:
 
 
 def _write(path: Path, lines: list[str]) -> None:
-  with whole(path) as part:
-    part.write_text("".join(lines), encoding="utf-8")
+  write_text(path, "".join(lines))

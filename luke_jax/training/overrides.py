@@ -31,7 +31,11 @@ def override(experiment: Experiment, assignments: Sequence[str]) -> Experiment:
     if not equals:
       raise InputError(f"{assignment}: no '='; expected FIELD=VALUE, such as run.seed=1")
     if name == "model":
-      experiment = dataclasses.replace(experiment, model=_size(text))
+      if text not in SIZES:
+        near = difflib.get_close_matches(text, SIZES, n=1)
+        hint = f", perhaps {near[0]}" if near else ""
+        raise InputError(f"model: {text!r}; expected one of {', '.join(SIZES)}{hint}")
+      experiment = dataclasses.replace(experiment, model=SIZES[text])
       changes = {path: value for path, value in changes.items() if path[0] != "model"}
       fields = {name: (value, kind) for name, value, kind in _fields(experiment, "")}
       continue
@@ -120,14 +124,6 @@ def _nearest(name: str, fields: Mapping[str, tuple[object, object]]) -> str:
   if likeness(best) > _SIMILAR:
     return f"another, perhaps {best}"
   return f"a field of {', '.join(field_kinds(Experiment))}"
-
-
-def _size(text: str) -> object:
-  if text not in SIZES:
-    near = difflib.get_close_matches(text, SIZES, n=1)
-    hint = f", perhaps {near[0]}" if near else ""
-    raise InputError(f"model: {text!r}; expected one of {', '.join(SIZES)}{hint}")
-  return SIZES[text]
 
 
 def _assigned(name: str, text: str, value: object, kind: object) -> dict[tuple[str, ...], object]:

@@ -14,7 +14,7 @@ SCORING = 0.1  # most share of the time
 SCORED = 1 / 20  # least share of the time between two scores
 CLOSING = 6.0  # seconds that the last checkpoint and the model's files take, on a busy machine
 FORWARD = 3  # times that compiling all of a run's programs takes that of the forward pass
-TELLING = 50  # examples of dev, fewer of which do not tell which checkpoint is best
+LEAST_DEV = 50  # examples of dev, fewer of which do not tell which checkpoint is best
 NEVER = 2**31 - 1
 
 

@@ -151,7 +151,12 @@ class LibraryMessages:
     os.close(writing)
     sys.stderr = os.fdopen(os.dup(self._real), "w", buffering=1, errors="backslashreplace")
     self._rest, self.lost = b"", b""
-    _pause_before_abort()
+    # abort() calls the handler with the signal's number: sleep(6) gives the watch the seconds in
+    # which it reads what was written, and ends the process by a line and a status of its own.
+    library = ctypes.CDLL(None)
+    library.signal.argtypes = (ctypes.c_int, ctypes.c_void_p)
+    library.signal.restype = ctypes.c_void_p
+    library.signal(signal.SIGABRT, ctypes.cast(library.sleep, ctypes.c_void_p))
     return self
 
   def read(self) -> None:
@@ -178,15 +183,6 @@ class LibraryMessages:
     os.write(self._real, self._rest)
     for descriptor in (self.reading, self._real):
       os.close(descriptor)
-
-
-def _pause_before_abort() -> None:
-  # abort() calls the handler with the signal's number: sleep(6) gives the watch the seconds in
-  # which it reads what was written, and ends the process by a line and a status of its own.
-  library = ctypes.CDLL(None)
-  library.signal.argtypes = (ctypes.c_int, ctypes.c_void_p)
-  library.signal.restype = ctypes.c_void_p
-  library.signal(signal.SIGABRT, ctypes.cast(library.sleep, ctypes.c_void_p))
 
 
 def join(

@@ -9,7 +9,7 @@ from rich.table import Table
 from rich.text import Text
 
 from luke_jax.errors import check_whole
-from luke_jax.files import Path, whole
+from luke_jax.files import Path, write_text
 from luke_jax.pipeline.metadata import METADATA
 from luke_jax.pipeline.stored import Record, StoredRecords
 from luke_jax.terminal import visible
@@ -58,8 +58,7 @@ def shown_records(folder: Path, number: int) -> list[ReadableRecord]:
 def write_html(records: Sequence[ReadableRecord], path: Path, language: str | None = None) -> None:
   """Writes records as one page of HTML that needs no other file."""
   body = "\n".join(f"<h2>{html.escape(x.head)}</h2>\n<p>{_paragraph(x)}</p>" for x in records)
-  with whole(path) as part:
-    part.write_text(f"{head('Records', language or 'en')}{body}\n{FOOT}", encoding="utf-8")
+  write_text(path, f"{head('Records', language or 'en')}{body}\n{FOOT}")
 
 
 def _shown(place: int, record: Record, tokenizer: Tokenizer, vocab: EntityVocab) -> ReadableRecord:

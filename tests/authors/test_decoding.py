@@ -7,7 +7,7 @@ import pytest
 from authors.recorded import read, unequal
 from authors.test_rows import columns, squad
 
-from luke_jax.tasks.files import Faults
+from luke_jax.formats.files import Faults
 from luke_jax.tasks.ner.documents import labelled, to_words
 from luke_jax.tasks.ner.task import NamedEntities
 from luke_jax.tasks.qa.task import QuestionAnswering

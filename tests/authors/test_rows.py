@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 from authors.recorded import unequal
 
+from luke_jax.formats.files import Faults
 from luke_jax.tasks.cloze.task import ClozeAnswering
-from luke_jax.tasks.files import Faults
 from luke_jax.tasks.ner.task import NamedEntities
 from luke_jax.tasks.qa.files import EntityReference
 from luke_jax.tasks.qa.task import QuestionAnswering

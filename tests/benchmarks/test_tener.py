@@ -10,8 +10,8 @@ from benchmarks.__main__ import main
 from benchmarks.ner import LONGEST
 from benchmarks.tener import LABELS, OurTener, TheirTener, check_same, made_up
 from luke_jax.errors import InputError
+from luke_jax.formats.files import Faults
 from luke_jax.models import keys
-from luke_jax.tasks.files import Faults
 from luke_jax.tasks.tagging.task import Tagging
 
 NEEDS_TORCH = pytest.mark.skipif(not find_spec("torch"), reason="needs torch")

@@ -45,11 +45,7 @@ def test_what_is_refused(line, message, capsys):
 
 @pytest.mark.parametrize(
   ("name", "arguments"),
-  [
-    ("convert", "SOURCE TARGET"),
-    ("parity", "DIRECTORY"),
-    ("entities add", "SOURCE TITLES TARGET"),
-  ],
+  [("convert", "SOURCE TARGET"), ("parity", "DIRECTORY"), ("entities add", "SOURCE TITLES TARGET")],
 )
 def test_help_names_the_positional_arguments(name, arguments, capsys):
   with pytest.raises(SystemExit):
@@ -68,7 +64,7 @@ def test_an_option_is_read_with_either_dash(tmp_path, capsys):
 
 def test_choices_that_tyro_wraps_are_one_option(capsys):
   assert main(["data", "check", "x"]) == 2
-  tasks = "typing,relations,ner,cloze,qa,classification,tagging,linking,labels"
+  tasks = "typing,relations,ner,cloze,qa,classification,tagging,linking,labels,facts"
   expected = f"--task {{{tasks}}}: missing; expected it; see luke-jax data check --help"
   assert capsys.readouterr().err == f"luke-jax: {expected}\n"
   assert main(["wiki", "build"]) == 2

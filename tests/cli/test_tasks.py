@@ -21,10 +21,11 @@ from luke_jax.cli import main
 from luke_jax.cli import train as train_command
 from luke_jax.cli.predict import announced
 from luke_jax.errors import InputError
+from luke_jax.formats.files import Faults
+from luke_jax.formats.records import sources_of
 from luke_jax.models.table import SIZES
 from luke_jax.runs.recipes import consistent, task_experiment
 from luke_jax.tasks.evaluation import Evaluation
-from luke_jax.tasks.files import Faults, sources_of
 from luke_jax.tasks.known import CLASSES, task_class
 from luke_jax.tasks.predictions import Span
 from luke_jax.tasks.running import read_examples

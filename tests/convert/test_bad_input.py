@@ -90,10 +90,7 @@ FAULTS = {
     "entity_vocab.json: not a regular file; expected one",
   ),
   "labels": (lambda d: config(d, id2label={"1": "a"}), "id2label: expected names of the labels 0"),
-  "shape": (
-    lambda d: tensors(d, wrong_shape),
-    "classifier.weight: shape (3, 7); expected (3, 64)",
-  ),
+  "shape": (lambda d: tensors(d, wrong_shape), "classifier.weight: shape (3, 7); expected (3, 64)"),
   "layer": (
     lambda d: tensors(d, one_layer_short),
     "luke.encoder.layer.1.output.dense.bias: missing",

@@ -23,12 +23,7 @@ def directory(tmp_path):
 
 
 def start(directory, **changes):
-  asked = {
-    "head": "pair",
-    "labels": ("no", "yes"),
-    "new_words": MARKERS,
-    "entities": "special",
-  }
+  asked = {"head": "pair", "labels": ("no", "yes"), "new_words": MARKERS, "entities": "special"}
   return Model.of(fine_tuning_start(directory, **(asked | changes)))
 
 

@@ -18,11 +18,11 @@ from small_systems import WITH_PROGRAM, drawn, small
 from tiny import tiny_model
 
 from luke_jax.cli import main
+from luke_jax.cli.export_program import symbolic_inputs
 from luke_jax.convert.onnx import CARD, DATA, FILE, INT8
 from luke_jax.errors import InputError
 from luke_jax.files import Path
 from luke_jax.heads.linking import LinkingHead
-from luke_jax.inference.inputs import symbolic_inputs
 from luke_jax.inference.settings import settings_of
 from luke_jax.model import Model, load
 from luke_jax.models.network import Network, abstract_params

@@ -13,6 +13,7 @@ from small_systems import WITH_PROGRAM, drawn
 from tiny import tiny_model
 
 from luke_jax.cli import main
+from luke_jax.cli.export_program import symbolic_inputs
 from luke_jax.convert import programs
 from luke_jax.convert.programs import (
   ABOUT,
@@ -24,7 +25,6 @@ from luke_jax.convert.programs import (
 )
 from luke_jax.errors import InputError
 from luke_jax.files import Path
-from luke_jax.inference.inputs import symbolic_inputs
 from luke_jax.model import load
 
 TEXT = "Beyoncé lives in Los Angeles."

@@ -11,10 +11,10 @@ import jax
 import numpy as np
 import onnxruntime
 
+from luke_jax.cli.export_program import symbolic_inputs
 from luke_jax.convert.onnx import FILE, INT8
 from luke_jax.convert.programs import _example
 from luke_jax.files import Path
-from luke_jax.inference.inputs import symbolic_inputs
 from luke_jax.model import load
 
 SIZES = ({"words": 16, "entities": 40}, {"words": 64, "entities": 150})

@@ -13,7 +13,7 @@ import pytest
 import tensorflow_datasets as tfds
 
 from luke_jax.errors import InputError
-from luke_jax.tasks.files import Faults
+from luke_jax.formats.files import Faults
 from luke_jax.tasks.known import task_class
 from luke_jax.tasks.running import read_examples
 

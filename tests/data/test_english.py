@@ -13,7 +13,7 @@ from data.english.make import DOMAINS, WNUT, main, types
 from data.english.named import write
 from data.english.pages import join, text_of
 from data.english.texts import read_columns
-from luke_jax.tasks.files import Faults
+from luke_jax.formats.files import Faults
 from luke_jax.tasks.known import task_class
 from luke_jax.tasks.predictions import Span
 

@@ -7,9 +7,9 @@ import pytest
 
 from data.few_rel.make import main
 from experiments.few_rel_dealt import main as deal
+from luke_jax.formats.files import Faults
 from luke_jax.graph.triples import Ids, read_graph
 from luke_jax.graph.vectors import Vectors, open_vectors, write_vectors
-from luke_jax.tasks.files import Faults
 from luke_jax.tasks.relations.files import read
 
 

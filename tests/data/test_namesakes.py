@@ -8,7 +8,7 @@ import pytest
 
 from data.namesakes.generate import CHOICES, QUESTIONS, main, pages
 from data.namesakes.world import COUNTRIES, NAMES, SHARED, things
-from luke_jax.tasks.files import Faults
+from luke_jax.formats.files import Faults
 from luke_jax.tasks.known import task_class
 from luke_jax.text.entity_vocab import SPECIAL_ENTITIES
 from luke_jax.training.experiment_files import load_experiment

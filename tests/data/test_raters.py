@@ -8,8 +8,8 @@ import pytest
 
 from data.raters.generate import OPINIONS, REVIEWS, SPECIAL, generous, main, words
 from luke_jax.cli import main as run
+from luke_jax.formats.files import Faults
 from luke_jax.tasks.classification.files import read
-from luke_jax.tasks.files import Faults
 from luke_jax.training.experiment_files import load_experiment
 
 FILE = Path(__file__).parents[2] / "experiments" / "ma_bert.py"

@@ -196,7 +196,7 @@ PLAIN = [
     f"{noun.title()} {i} is a British {noun}. It was by the {noun} {noun.title()} {i} in {year}."
     for year, noun in enumerate(NOUNS, 1900)
     for i in range(4)
-  ),
+  )
 ]
 
 

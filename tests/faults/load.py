@@ -158,8 +158,8 @@ def load(address: str, expected: Expected, seconds: float, clients: int, faults:
 def expected_of(model: str) -> list[tuple[str, Any]]:
   """Returns texts with what `predict` answers."""
   import luke_jax
+  from luke_jax.formats.files import Faults
   from luke_jax.serve.service import as_json
-  from luke_jax.tasks.files import Faults
   from luke_jax.tasks.ner.files import read
 
   texts = [example.text for example in read(TEXTS, Faults())][:MOST]

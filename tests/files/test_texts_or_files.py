@@ -5,8 +5,8 @@ import pytest
 from luke_jax.cli.process import outcome
 from luke_jax.errors import InputError
 from luke_jax.files import is_file_in, is_there
-from luke_jax.tasks.datasets import is_split
-from luke_jax.tasks.files import sources_of
+from luke_jax.formats.datasets import is_split
+from luke_jax.formats.records import sources_of
 
 LONG = "Ana lives in Paris, and works there. " * 200
 

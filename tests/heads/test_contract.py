@@ -32,8 +32,7 @@ class NoHead(nn.Module):
 
 
 @pytest.mark.parametrize(
-  ("head", "fault"),
-  [(WithoutLoss, "no loss"), (WithoutKind, "no kind"), (NoHead, "no head")],
+  ("head", "fault"), [(WithoutLoss, "no loss"), (WithoutKind, "no kind"), (NoHead, "no head")]
 )
 def test_what_a_head_lacks_is_named(head, fault):
   with pytest.raises(InputError, match=f"^head {head.__name__}: {fault}; expected a luke_jax"):

@@ -12,7 +12,7 @@ from luke_jax.errors import InputError
 from luke_jax.files import Path
 from luke_jax.inference.settings import Calibration
 from luke_jax.model import load
-from luke_jax.runs.models import ENOUGH, calibration_of
+from luke_jax.runs.models import ENOUGH_ANSWERS, calibration_of
 from luke_jax.tasks.labels.task import LabelledNames
 from luke_jax.tasks.ner.task import NamedEntities
 from luke_jax.tasks.predictions import Answer, Label, Labels, Number, Span, TaggedSpans, Types
@@ -66,7 +66,7 @@ def test_a_calibration_that_is_none_is_told(model, entry):
 def test_enough_answers_on_dev_say_what_scores_mean(tmp_path):
   task, run = NamedEntities(labels=("NIL", "PER")), Path(tmp_path)
   assert calibration_of(task, run) == {}
-  for count, told in ((ENOUGH - 1, False), (400, True)):
+  for count, told in ((ENOUGH_ANSWERS - 1, False), (400, True)):
     answers = [[0.9, int(i % 2)] for i in range(count)]
     (tmp_path / "dev.json").write_text(json.dumps({"answers": answers}))
     assert bool(calibration_of(task, run)) == told

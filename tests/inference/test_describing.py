@@ -26,19 +26,14 @@ from luke_jax.inference.describing import (
   is_dev,
 )
 from luke_jax.tasks.linking import names
-from luke_jax.tasks.linking.names import KEPT, NONE, Meanings, NameSums, NameTable, key_of
+from luke_jax.tasks.linking.names import KEPT_PLACES, NONE, Meanings, NameSums, NameTable, key_of
 from luke_jax.wiki.export.export import export
 from luke_jax.wiki.export.tables import ExportedLink, ExportedPage, ExportedSentence
 from luke_jax.wiki.stages.engines import beam, local
 
 IDS = {"Ana Ferrier": 0, "Bo Ferrier": 1, "Music (film)": 2, "Castrel": 3, "Castrel (city)": 4}
 MEANINGS = Meanings.of(
-  {
-    "Ana Ferrier": {0: 1.0},
-    "Ferrier": {0: 1.0, 1: 1.0},
-    "music": {2: 0.5},
-    "Castrel": {3: 2.0},
-  }
+  {"Ana Ferrier": {0: 1.0}, "Ferrier": {0: 1.0, 1: 1.0}, "music": {2: 0.5}, "Castrel": {3: 2.0}}
 ).summed()
 NAMES = NameTable.of(MEANINGS)
 
@@ -141,7 +136,7 @@ def test_names_have_weights_by_where_they_are_from(monkeypatch):
 @given(st.lists(st.tuples(st.sampled_from("abc"), st.integers(0, 2), st.integers(0, 9))))
 def test_sums_of_names_are_those_of_a_plain_loop(added):
   sums, counts, places = NameSums(), collections.Counter(), collections.defaultdict(list)
-  with mock.patch.object(names, "AT_LEAST", 3):
+  with mock.patch.object(names, "LEAST_PAIRS_TO_SUM", 3):
     for name, id, place in added:
       sums.add(name, id, *([(place, 0, 0)] if place else []))
       counts[int(key_of(name)), id] += 1
@@ -149,7 +144,7 @@ def test_sums_of_names_are_those_of_a_plain_loop(added):
     found = sums.summed()
   pairs = list(zip(found.keys.tolist(), found.ids.tolist(), strict=True))
   assert pairs == sorted(counts) and found.weights.tolist() == [counts[pair] for pair in pairs]
-  expected = [[*places[pair], NONE, NONE][:KEPT] for pair in pairs]
+  expected = [[*places[pair], NONE, NONE][:KEPT_PLACES] for pair in pairs]
   assert found.evidence[:, :, 0].tolist() == expected
 
 

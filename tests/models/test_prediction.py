@@ -7,7 +7,7 @@ import pytest
 from networks import network, tiny
 
 from luke_jax.models.network import abstract_params, initial_params, prepared
-from luke_jax.nn.encoder import stack_layers
+from luke_jax.nn.encoder import stack_sown
 
 INPUTS = {
   "input_ids": np.array([[4, 5, 6, 7, 1]]),
@@ -26,8 +26,7 @@ def test_shapes_are_those_of_fresh_parameters_which_stay_random():
 
 # In bfloat16 values round elsewhere where programs differ.
 @pytest.mark.parametrize(
-  ("dtype", "apart"),
-  [("float32", 1e-6), pytest.param("bfloat16", 0.05, marks=pytest.mark.slow)],
+  ("dtype", "apart"), [("float32", 1e-6), pytest.param("bfloat16", 0.05, marks=pytest.mark.slow)]
 )
 @pytest.mark.parametrize("architecture", ["LukeForMaskedLM"])
 def test_outputs_are_the_same(architecture, dtype, apart):
@@ -52,7 +51,7 @@ def test_weights_are_cast_once_and_statistics_stay_wide():
 
 def test_sown_layers_are_stacked_in_their_order():
   sown = {"input": np.ones(2)} | {f"layers_{i}": {"output": np.full(3, i)} for i in range(12)}
-  stacked = stack_layers(sown)
+  stacked = stack_sown(sown)
   assert stacked.keys() == {"input", "layers"}
   np.testing.assert_array_equal(stacked["layers"]["output"][:, 0], np.arange(12))
 

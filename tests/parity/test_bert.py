@@ -116,11 +116,7 @@ def test_data2vec_is_a_roberta_by_another_name(tmp_path, kind):
     tmp_path / "ours", attn_implementation="eager"
   )
   arrays = inputs(kind, model.config.pad_token_id)
-  expected, ours, again = (
-    outputs_of(theirs, arrays),
-    model(**arrays),
-    outputs_of(back, arrays),
-  )
+  expected, ours, again = (outputs_of(theirs, arrays), model(**arrays), outputs_of(back, arrays))
   for output, value in expected.items():
     np.testing.assert_allclose(ours[output].reshape(value.shape), value, atol=1e-5)
     np.testing.assert_allclose(again[output], value, atol=1e-5)

@@ -1,17 +1,7 @@
 """The compiler's figures against arithmetic."""
 
 import pytest
-from plan.programs import (
-  CHIPS,
-  HIDDEN,
-  LAYERS,
-  ROWS,
-  TOPOLOGY,
-  WIDTH,
-  gradients,
-  layers,
-  too_much,
-)
+from plan.programs import CHIPS, HIDDEN, LAYERS, ROWS, TOPOLOGY, WIDTH, gradients, layers, too_much
 
 from luke_jax.errors import InputError
 from luke_jax.plan.chips import GIB, Topology, devices, parse_topology

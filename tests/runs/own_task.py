@@ -7,6 +7,8 @@ from typing import ClassVar
 import flax.linen as nn
 
 from luke_jax.errors import InputError
+from luke_jax.formats.files import Faults, check_fields, read_text, string
+from luke_jax.formats.records import read_records
 from luke_jax.models.head import LabelHead
 from luke_jax.models.network import Network
 from luke_jax.models.table import SIZES
@@ -15,7 +17,6 @@ from luke_jax.nn.layers import Dense
 from luke_jax.pipeline.batches import Data
 from luke_jax.tasks.contract import TextTask
 from luke_jax.tasks.evaluation import Evaluation
-from luke_jax.tasks.files import Faults, check_fields, read_json_lines, read_text, string
 from luke_jax.tasks.label_checks import check_label
 from luke_jax.text import TextInput
 from luke_jax.text.rows import Sizes
@@ -72,7 +73,7 @@ class Languages(TextTask):
 
   def read(self, path, faults):
     """Returns the examples of a file of JSON lines."""
-    return list(read_json_lines(path, self.parse, faults))
+    return read_records(path, self.parse, faults)
 
   def parse(self, value, id, place):
     """Returns the example of an object of JSON lines."""

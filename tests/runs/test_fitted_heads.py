@@ -16,7 +16,7 @@ from luke_jax.runs import fitted_heads
 from luke_jax.runs.fitted_heads import head_for, ridge, states, with_fitted_head, with_shares
 from luke_jax.runs.outline import outline
 from luke_jax.runs.recipes import task_experiment
-from luke_jax.runs.rules import FEW
+from luke_jax.runs.rules import FEW_OF_A_LABEL
 from luke_jax.runs.starts import start_model, start_params
 
 RNG = np.random.default_rng(0)
@@ -145,7 +145,7 @@ def test_tags_start_from_a_head_that_is_fitted_to_the_states_of_words(start, tmp
 def test_few_examples_a_label_have_a_fitted_head_and_fewer_epochs(start, tmp_path):
   few, more = (
     experiment("classification", [example(i) for i in range(number)], start, tmp_path)
-    for number in (2 * FEW, 2 * FEW + 2)
+    for number in (2 * FEW_OF_A_LABEL, 2 * FEW_OF_A_LABEL + 2)
   )
   assert few.task.fit_head and not more.task.fit_head
   assert few.run.epochs == pytest.approx(more.run.epochs / 2, abs=0.3)

@@ -80,12 +80,12 @@ def test_a_sample_of_a_large_dev_chooses_the_checkpoint(start, tmp_path, monkeyp
 
 def test_a_dev_of_few_examples_chooses_no_checkpoint(start, tmp_path):
   train, lines = sample_file("typing", "train"), Path(sample_file("typing", "dev")).read_text()
-  for number in (rules.TELLING - 1, rules.TELLING):
+  for number in (rules.LEAST_DEV - 1, rules.LEAST_DEV):
     dev = tmp_path / f"{number}.jsonl"
     dev.write_text("".join(lines.splitlines(keepends=True)[:number]))
     chosen = task_experiment("typing", (train, dev), Path(start), ["task.fit_head=false"])
     once = "of dev once, at the end" in outline(chosen)
-    assert once == (number < rules.TELLING) == ("is kept" not in outline(chosen))
+    assert once == (number < rules.LEAST_DEV) == ("is kept" not in outline(chosen))
 
 
 def test_a_file_without_examples_is_told_of(start, tmp_path):
@@ -177,7 +177,7 @@ def test_an_outline_says_what_will_be_done(start, monkeypatch):
   )
   assert "5 minutes in all, steps of 16 rows" in said and "of dev in a tenth of the time" in said
   assert "untold" not in said
-  monkeypatch.setattr("luke_jax.runs.outline.TOO_FEW", 1000)
+  monkeypatch.setattr("luke_jax.runs.outline.TOO_FEW_IN_DEV", 1000)
   assert "in dev: it does not tell how well these are found" in outline(timed)
 
 

@@ -6,7 +6,7 @@ import pytest
 from rich.console import Console
 
 from luke_jax.files import write_json
-from luke_jax.runs.report import REPORT, write_report
+from luke_jax.runs.results import REPORT, write_report
 from luke_jax.tasks.evaluation import Evaluation, Mistake, merged
 from luke_jax.training.directory import DEV, FOLDS
 

@@ -68,7 +68,7 @@ def test_the_rate_goes_by_the_width_the_head_and_the_adapter():
   tags = {"labels": ("O", "B-a"), "fit_head": True}
   assert rate("tagging", size="tiny", **tags) == 3e-4
   assert rules.rate(optimized(facts(), adapter=4)) == {"optimizer.learning_rate": 1e-3}
-  many = LENGTHS[:1].repeat(rules.MANY)
+  many = LENGTHS[:1].repeat(rules.MANY_ROWS)
   assert rate("linking", many, labels=()) == pytest.approx(2e-5)
 
 

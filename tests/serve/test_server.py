@@ -165,10 +165,7 @@ def test_answers_are_those_of_the_models(server, models):
   spans = models["ner"].predict(TEXT)
   assert asked(server, "ner", text=TEXT) == (
     200,
-    {
-      "model": "ner",
-      "prediction": [span._asdict() | {"hue": hue(span.label)} for span in spans],
-    },
+    {"model": "ner", "prediction": [span._asdict() | {"hue": hue(span.label)} for span in spans]},
   )
   relation = models["relations"].predict(TEXT, head=(0, 3), tail=(13, 20))
   status, found = asked(server, "relations", text=TEXT, head=[0, 3], tail=[13, 20])
@@ -417,11 +414,7 @@ def test_attention_has_a_row_for_each_token(server):
     (["ner"], {"text": TEXT}, "model: ['ner']; expected one of ner"),
     (None, {"text": TEXT}, "model: missing; expected one of ner"),
     ("qa", {"text": TEXT}, "question: missing"),
-    (
-      "qa",
-      {"text": TEXT, "question": "Who? " * 400},
-      "question: 80",
-    ),
+    ("qa", {"text": TEXT, "question": "Who? " * 400}, "question: 80"),
     ("relations", {"text": TEXT, "head": [0, 3]}, "tail"),
     ("relations", {"text": TEXT, "head": [0, 300], "tail": [1, 2]}, "head"),
     ("relations", {"text": TEXT, "head": [0, 10**400], "tail": [1, 2]}, "head"),

@@ -197,11 +197,7 @@ def test_a_text_and_its_most_probable_labels():
 
 @pytest.mark.parametrize(
   ("prediction", "line"),
-  [
-    (FOUND_LABELS, "b< 0.70"),
-    (Labels((), {"a": 0.1}), "nothing"),
-    (Number(2.34567), "2.346"),
-  ],
+  [(FOUND_LABELS, "b< 0.70"), (Labels((), {"a": 0.1}), "nothing"), (Number(2.34567), "2.346")],
 )
 def test_lines_of_the_terminal(prediction, line):
   example = TextExample("1", "FILE", "one", "two")

@@ -16,11 +16,11 @@ from luke_jax.cli import main
 from luke_jax.convert.parts import ModelParts
 from luke_jax.convert.saving import save
 from luke_jax.errors import InputError
+from luke_jax.formats.files import Faults
 from luke_jax.models.network import Network, abstract_params
 from luke_jax.systems.bert import BertConfig
 from luke_jax.systems.ernie_thu import ErnieThuConfig
 from luke_jax.systems.ernie_thu.aligning import aligned_inputs
-from luke_jax.tasks.files import Faults
 from luke_jax.tasks.relations.task import RelationClassification
 from luke_jax.tasks.running import processor_for
 from luke_jax.tasks.typing.task import EntityTyping

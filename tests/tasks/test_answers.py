@@ -6,8 +6,8 @@ import math
 import pytest
 
 from luke_jax.errors import InputError
+from luke_jax.formats.files import Faults
 from luke_jax.tasks.answers import exact_match, normalized, read_predictions, token_f1
-from luke_jax.tasks.files import Faults
 
 
 @pytest.mark.parametrize(

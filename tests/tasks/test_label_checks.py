@@ -1,7 +1,7 @@
 import pytest
 
 from luke_jax.errors import InputError
-from luke_jax.tasks.files import Faults
+from luke_jax.formats.files import Faults
 from luke_jax.tasks.known import task_class
 from luke_jax.tasks.label_checks import checked_to_score
 from luke_jax.tasks.running import checked
@@ -21,11 +21,7 @@ TAGS = ("O", "B-PER", "I-PER")
     ("relations", {"labels": ("no_relation", "knows")}, {**PAIR, "label": "ROBOT"}),
     ("typing", {"labels": ("PER",)}, {"span": [8, 10], "labels": ["PER", "ROBOT"]}),
     ("classification", {"labels": ("a", "b")}, {"label": "ROBOT"}),
-    (
-      "classification",
-      {"labels": ("a", "b"), "target": "labels"},
-      {"labels": ["a", "ROBOT"]},
-    ),
+    ("classification", {"labels": ("a", "b"), "target": "labels"}, {"labels": ["a", "ROBOT"]}),
   ],
 )
 def test_an_example_with_an_unknown_label_can_be_scored(name, settings, answer):

@@ -6,8 +6,8 @@ import warnings
 import pytest
 
 from luke_jax.errors import InputError
-from luke_jax.tasks.files import Faults
-from luke_jax.tasks.records import to_json
+from luke_jax.formats.files import Faults
+from luke_jax.formats.records import to_json
 from luke_jax.tasks.relations import files as relations
 from luke_jax.tasks.relations.score import score
 from luke_jax.tasks.typing import files as typing

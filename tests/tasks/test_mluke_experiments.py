@@ -8,7 +8,7 @@ from experiment_rows import EXPERIMENTS
 from experiments.mluke.facts import read_templates
 from luke_jax.cli import main
 from luke_jax.errors import InputError
-from luke_jax.tasks.files import Faults
+from luke_jax.formats.files import Faults
 from luke_jax.tasks.ner.files import read
 from luke_jax.training.experiment_files import experiment_and_paper
 

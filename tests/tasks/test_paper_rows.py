@@ -14,8 +14,8 @@ import luke_jax
 from experiments.results.table import read_results
 from luke_jax.cli import experiment as experiments
 from luke_jax.errors import InputError
+from luke_jax.formats.files import Faults
 from luke_jax.models.table import SIZES
-from luke_jax.tasks.files import Faults
 from luke_jax.tasks.known import task_class
 from luke_jax.tasks.linking.knowledge import About, lines_of, write_knowledge
 from luke_jax.tasks.linking.names import Meanings

@@ -11,9 +11,7 @@ from luke_jax.training.directory import PARTS, Ledger
 waits = st.integers(0, 10**15)
 # A wait, or parts within a part.
 turns = st.recursive(
-  waits,
-  lambda inner: st.tuples(st.sampled_from(PARTS), st.lists(inner, max_size=4)),
-  max_leaves=20,
+  waits, lambda inner: st.tuples(st.sampled_from(PARTS), st.lists(inner, max_size=4)), max_leaves=20
 )
 
 

@@ -158,10 +158,7 @@ def test_a_fault_of_the_run_is_not_hidden_by_one_of_closing(tmp_path, monkeypatc
   with pytest.raises(KeyError), MetricsWriter(tmp_path, start_step=0):
     monkeypatch.setattr(tensorboardX.RecordWriter, "close", broken)
     raise KeyError
-  with (
-    pytest.raises(InputError, match="No space left"),
-    MetricsWriter(tmp_path, start_step=0),
-  ):
+  with pytest.raises(InputError, match="No space left"), MetricsWriter(tmp_path, start_step=0):
     pass
 
 

@@ -287,9 +287,7 @@ def test_patterns_that_leave_nothing(patterns, message):
 
 NAMES = st.sampled_from(["luke", "norm", "bias", "kernel", "dense"])
 TREES = st.dictionaries(
-  NAMES,
-  st.recursive(st.integers(), lambda x: st.dictionaries(NAMES, x, min_size=1)),
-  min_size=1,
+  NAMES, st.recursive(st.integers(), lambda x: st.dictionaries(NAMES, x, min_size=1)), min_size=1
 )
 
 

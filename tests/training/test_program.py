@@ -40,7 +40,7 @@ QUICK = ("2 x 4",)  # both axes
 )
 def test_a_mesh_changes_nothing(mesh, alone, monkeypatch):
   """Dropout included. Every array above a few kilobytes is spread, small as the model is."""
-  monkeypatch.setattr("luke_jax.nn.layers.SMALL", 256)
+  monkeypatch.setattr("luke_jax.nn.layers.LEAST_SHARDED", 256)
   chosen = program(experiment(), *MESHES[mesh])
   state, losses = trained(chosen, chosen.fresh_state(), 5)
   np.testing.assert_allclose(losses, alone[1], rtol=1e-5)
@@ -50,7 +50,7 @@ def test_a_mesh_changes_nothing(mesh, alone, monkeypatch):
 
 
 def test_every_array_stays_where_the_table_of_shardings_puts_it(monkeypatch):
-  monkeypatch.setattr("luke_jax.nn.layers.SMALL", 256)
+  monkeypatch.setattr("luke_jax.nn.layers.LEAST_SHARDED", 256)
   chosen = program(experiment(), *MESHES["2 x 4"])
   state, _ = trained(chosen, chosen.fresh_state(), 2)
   places = jax.tree.map(lambda x: x.sharding, chosen.state_shapes)

@@ -17,8 +17,8 @@ from luke_jax.wiki.read.markup import Paragraph
 from luke_jax.wiki.read.pages import page_from_raw, page_to_bytes
 from luke_jax.wiki.read.texts import Document, page_from_document
 from luke_jax.wiki.stages.linked_sentences import split_paragraph
+from luke_jax.wiki.stages.packing import SegmentEncoder
 from luke_jax.wiki.stages.plain_mentions import PlainMentions
-from luke_jax.wiki.stages.segment_encoder import SegmentEncoder
 from luke_jax.wiki.stages.tokens import TOKEN, name_of, token_hashes
 
 SITES = {language: wiki_site.site(language) for language in ("en", "zh")}

@@ -96,7 +96,9 @@ def _model(model: ModelParts, specs: Specs, config: str) -> tuple[Any, Specs]:
     KnownArray(np.asarray(x), "/".join(key.key for key in path))
     for path, x in jax.tree_util.tree_leaves_with_path(params)
   ]
-  outputs = translate(graph, traced.jaxpr, [*arrays, *jax.tree.leaves(read, is_leaf=_is_operand)])
+  outputs = translate(
+    graph, traced.jaxpr, [*arrays, *jax.tree.leaves(read, is_leaf=lambda x: isinstance(x, Operand))]
+  )
   shapes: dict[str, Any] = traced.out_info
   infos = [
     _output(graph, name, x, shapes[name].shape, shapes[name].dtype)
@@ -115,10 +117,6 @@ def _model(model: ModelParts, specs: Specs, config: str) -> tuple[Any, Specs]:
   about = {"config": config, "labels": json.dumps(model.labels, ensure_ascii=False)}
   helper.set_model_props(made, about)
   return made, shapes
-
-
-def _is_operand(x: object) -> bool:
-  return isinstance(x, Operand)
 
 
 def _output(graph: OnnxGraph, name: str, x: Operand, shape: Sequence[Size], dtype: Any) -> Any:

@@ -12,7 +12,7 @@ from luke_jax.errors import InputError
 
 Size = Any  # of an axis: an int, or an expression in named dimensions
 _OPERATIONS: dict[type, str] = {ast.Add: "Add", ast.Sub: "Sub", ast.Mult: "Mul"}
-SMALL = 64  # numbers of an array that is known by its values
+BY_VALUE = 64  # numbers of an array that is known by its values
 
 
 class Tensor(NamedTuple):
@@ -82,7 +82,7 @@ class OnnxGraph:
 
   def constant(self, array: np.ndarray, name: str = "") -> str:
     """Returns the name of a constant; one array is written once, and so are equal small ones."""
-    key = (array.dtype.str, array.shape, array.tobytes()) if array.size <= SMALL else id(array)
+    key = (array.dtype.str, array.shape, array.tobytes()) if array.size <= BY_VALUE else id(array)
     if key not in self.constants:
       new = self._new(name or "constant")
       tensor = numpy_helper.from_array(np.ascontiguousarray(array), new)

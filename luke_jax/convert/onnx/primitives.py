@@ -219,32 +219,11 @@ def _power(graph: OnnxGraph, name: str, operation: Operation) -> str:
   return graph.node("Pow", name, _number(graph, operation, operation["y"]))
 
 
-_ELEMENTWISE = {
-  "abs": "Abs",
-  "add": "Add",
-  "and": "And",
-  "cos": "Cos",
-  "div": "Div",
-  "eq": "Equal",
-  "erf": "Erf",
-  "exp": "Exp",
-  "ge": "GreaterOrEqual",
-  "gt": "Greater",
-  "le": "LessOrEqual",
-  "log": "Log",
-  "logistic": "Sigmoid",
-  "lt": "Less",
-  "max": "Max",
-  "min": "Min",
-  "mul": "Mul",
-  "neg": "Neg",
-  "or": "Or",
-  "sign": "Sign",
-  "sin": "Sin",
-  "sqrt": "Sqrt",
-  "sub": "Sub",
-  "tanh": "Tanh",
-}
+_ELEMENTWISE = {"abs": "Abs", "add": "Add", "and": "And", "cos": "Cos", "div": "Div", "eq": "Equal"}
+_ELEMENTWISE |= {"erf": "Erf", "exp": "Exp", "ge": "GreaterOrEqual", "gt": "Greater"}
+_ELEMENTWISE |= {"le": "LessOrEqual", "log": "Log", "logistic": "Sigmoid", "lt": "Less"}
+_ELEMENTWISE |= {"max": "Max", "min": "Min", "mul": "Mul", "neg": "Neg", "or": "Or", "sign": "Sign"}
+_ELEMENTWISE |= {"sin": "Sin", "sqrt": "Sqrt", "sub": "Sub", "tanh": "Tanh"}
 ELEMENTWISE_AND_SHAPES: dict[str, Rule] = {
   **{name: functools.partial(_elementwise, op) for name, op in _ELEMENTWISE.items()},
   "broadcast_in_dim": _broadcast,

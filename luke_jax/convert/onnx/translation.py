@@ -8,7 +8,14 @@ import numpy as np
 from jax.extend.core import Literal
 from jax.lax import GatherScatterMode
 
-from luke_jax.convert.onnx.graph import SMALL, KnownArray, OnnxGraph, Operand, Tensor, element_type
+from luke_jax.convert.onnx.graph import (
+  BY_VALUE,
+  KnownArray,
+  OnnxGraph,
+  Operand,
+  Tensor,
+  element_type,
+)
 from luke_jax.convert.onnx.primitives import (
   ELEMENTWISE_AND_SHAPES,
   Operation,
@@ -156,7 +163,8 @@ def _is_known(graph: OnnxGraph, equation: Any, operands: Sequence[Operand]) -> b
   A table that is in the graph stays one: it is turned there, and not written a second time.
   """
   if any(
-    isinstance(x, KnownArray) and x.array.size > SMALL and graph.writes(x.array) for x in operands
+    isinstance(x, KnownArray) and x.array.size > BY_VALUE and graph.writes(x.array)
+    for x in operands
   ):
     return False
   shapes = [x.aval.shape for x in equation.invars]

@@ -23,9 +23,9 @@ from luke_jax.systems.ernie_baidu.unit_files import UnitInstances, read_units
 from luke_jax.systems.ernie_baidu.units import CONTINUED, FIRST, SPECIAL, UnitInstance
 from luke_jax.tasks.pretraining import weighted
 from luke_jax.text import Tokenizer, load_tokenizer
-from luke_jax.training.task import Batch, Params, Task
+from luke_jax.training.task import Batch, Params, Task, Tree
 
-SHARE = 0.15  # of the units that are selected
+SELECTED_SHARE = 0.15  # of the units that are selected
 _RANDOM, _KEPT = 0.2, 0.1  # below which a random word replaces a selected one, or it stays
 
 
@@ -54,9 +54,9 @@ def mask_units(
   """
   starts = np.where(units != CONTINUED, np.arange(len(ids)), 0)
   first = np.maximum.accumulate(starts)
-  selected = (draws[first] <= SHARE) & (units != SPECIAL)
+  selected = (draws[first] <= SELECTED_SHARE) & (units != SPECIAL)
   # A selected first word's draw is no more than the share, another's anything.
-  room = np.where(units == FIRST, SHARE, 1.0)
+  room = np.where(units == FIRST, SELECTED_SHARE, 1.0)
   changed = np.where(draws > _RANDOM * room, mask, others)
   changed = np.where(draws <= _KEPT * room, ids, changed)
   return Masked(np.where(selected, changed, ids), np.flatnonzero(selected))
@@ -185,12 +185,7 @@ class UnitPretraining(Task):
     return {name: target_weights(mask) for name, mask in masks.items()}
 
   def loss(
-    self,
-    backbone: Backbone,
-    params: Params,
-    batch: Batch,
-    weights: dict[str, jax.Array],
-    key: jax.Array | None,
+    self, backbone: Backbone, params: Params, batch: Batch, weights: Tree, key: jax.Array | None
   ) -> tuple[jax.Array, dict[str, jax.Array]]:
     """Returns the sum of both losses."""
     loss, metrics = weighted(self._each(backbone, params, batch, key), weights)
@@ -235,10 +230,7 @@ class UnitPretraining(Task):
     return {name: jax.ShapeDtypeStruct(shape, jnp.int32) for name, shape in shapes.items()}
 
   def rows(
-    self,
-    backbone: Backbone,
-    records: Sequence[UnitInstance],
-    rngs: Sequence[np.random.Generator],
+    self, backbone: Backbone, records: Sequence[UnitInstance], rngs: Sequence[np.random.Generator]
   ) -> Arrays:
     """Masks and pads instances; the label of a true pair or dialogue is 1."""
     special = _tokenizer(self.text).special

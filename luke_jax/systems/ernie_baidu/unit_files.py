@@ -19,14 +19,7 @@ from luke_jax.files.copies import local
 from luke_jax.files.made import Made, made
 from luke_jax.pipeline.reads import cached
 from luke_jax.pipeline.stored import most_open
-from luke_jax.systems.ernie_baidu.units import (
-  BLOCK,
-  EXPECTED,
-  InstanceBlock,
-  UnitInstance,
-  read_blocks,
-  word_type,
-)
+from luke_jax.systems.ernie_baidu import units
 
 CODE = 1  # version of the form
 _WORDS, _TEXTS, _SIZES = "words", "texts", "sizes.json"
@@ -55,11 +48,11 @@ class UnitFile:
   def __len__(self) -> int:
     return len(self.true)
 
-  def instance(self, index: int, file: int) -> UnitInstance:
+  def instance(self, index: int, file: int) -> units.UnitInstance:
     """Returns an instance by its number."""
     words = self.words[self.ends[index] : self.ends[index + 1]]
     ids, types = words["id"].astype(np.int32), words["type"].astype(np.int32)
-    return UnitInstance(ids, types, words["units"].T, bool(self.true[index]), file)
+    return units.UnitInstance(ids, types, words["units"].T, bool(self.true[index]), file)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -78,17 +71,17 @@ class UnitInstances:
   def __len__(self) -> int:
     return int(self._ends[-1])
 
-  def __getitem__(self, index: int) -> UnitInstance:
+  def __getitem__(self, index: int) -> units.UnitInstance:
     return self.__getitems__([index])[0]
 
-  def __getitems__(self, indices: Sequence[int]) -> list[UnitInstance]:
+  def __getitems__(self, indices: Sequence[int]) -> list[units.UnitInstance]:
     """Returns instances by their indices."""
     if not 0 <= min(indices, default=0) <= max(indices, default=0) < len(self):
       raise IndexError(f"{min(indices)} to {max(indices)}")
     files = np.searchsorted(self._ends, indices, side="right").tolist()
     return [self._instance(file - 1, index) for file, index in zip(files, indices, strict=True)]
 
-  def _instance(self, file: int, index: int) -> UnitInstance:
+  def _instance(self, file: int, index: int) -> units.UnitInstance:
     stored = read_units(self.paths[file], self.levels)
     first = 0 if self.split == "train" else self._trained(len(stored))
     return stored.instance(first + index - int(self._ends[file]), file)
@@ -135,21 +128,17 @@ def read_units(path: str, levels: int) -> UnitFile:
   if source is None:
     return _in_memory(path, levels)
   try:
-    return _opened(source, levels)
+    texts = _mapped(source.folder / _TEXTS, _TEXT)
+    # Instances are read in random order, for which the pages around them are read in vain.
+    words = _mapped(source.folder / _WORDS, units.word_type(levels), mmap.MADV_RANDOM)
+    sizes = UnitSizes(**json.loads((source.folder / _SIZES).read_bytes()))
+    if texts["end"][-1] != len(words):
+      raise ValueError("words are missing")
+    return UnitFile(words, texts["end"], texts["true"][1:], sizes, source)
   except (OSError, ValueError, TypeError):
     raise InputError(
       f"{source.folder}: not as it was made of {path}; remove it, and it is made again"
     ) from None
-
-
-def _opened(source: Made, levels: int) -> UnitFile:
-  texts = _mapped(source.folder / _TEXTS, _TEXT)
-  # Instances are read in random order, for which the pages around them are read in vain.
-  words = _mapped(source.folder / _WORDS, word_type(levels), mmap.MADV_RANDOM)
-  sizes = UnitSizes(**json.loads((source.folder / _SIZES).read_bytes()))
-  if texts["end"][-1] != len(words):
-    raise ValueError("words are missing")
-  return UnitFile(words, texts["end"], texts["true"][1:], sizes, source)
 
 
 def _in_memory(path: str, levels: int) -> UnitFile:
@@ -161,7 +150,7 @@ def _in_memory(path: str, levels: int) -> UnitFile:
   words, texts = io.BytesIO(), io.BytesIO()
   sizes = _parse(path, levels, words, texts)
   rows = np.frombuffer(texts.getbuffer(), _TEXT)
-  stored = np.frombuffer(words.getbuffer(), word_type(levels))
+  stored = np.frombuffer(words.getbuffer(), units.word_type(levels))
   return UnitFile(stored, rows["end"], rows["true"][1:], sizes)
 
 
@@ -175,16 +164,16 @@ def _mapped(path: Path, kind: np.dtype, advice: int = mmap.MADV_NORMAL) -> np.nd
 def count_levels(path: str) -> int:
   """Returns how many fields of unit labels the first line of a file has."""
   with _lines(path) as file:
-    levels = _reading(path, lambda: file.readline(BLOCK)).count(b";") - 3
+    levels = _reading(path, lambda: file.readline(units.BLOCK)).count(b";") - 3
   if levels < 1:
-    raise InputError(f"{path}: no instances; {EXPECTED} on each line")
+    raise InputError(f"{path}: no instances; {units.EXPECTED} on each line")
   return levels
 
 
-def unit_blocks(path: str, levels: int) -> Iterator[InstanceBlock]:
+def unit_blocks(path: str, levels: int) -> Iterator[units.InstanceBlock]:
   """Yields the instances of a file's lines, block by block."""
   with _lines(path) as file:
-    blocks = read_blocks(file, levels, path)
+    blocks = units.read_blocks(file, levels, path)
     while (block := _reading(path, lambda: next(blocks, None))) is not None:
       yield block
 
@@ -200,7 +189,7 @@ def _reading(path: str, read: Callable[[], T]) -> T:
     return read()
   except (OSError, EOFError, zlib.error) as fault:
     reason = (fault.strerror if isinstance(fault, OSError) else None) or str(fault)
-    raise InputError(f"{path}: {reason}; {EXPECTED} on each line") from None
+    raise InputError(f"{path}: {reason}; {units.EXPECTED} on each line") from None
 
 
 def _fill(path: str, levels: int, folder: Path) -> None:
@@ -223,5 +212,5 @@ def _parse(path: str, levels: int, words: IO[bytes], texts: IO[bytes]) -> UnitSi
     longest = max(longest, int(block.lengths.max()))
     highest = max(highest, int(block.words["id"].max()))
   if not count:
-    raise InputError(f"{path}: no instances; {EXPECTED} on each line")
+    raise InputError(f"{path}: no instances; {units.EXPECTED} on each line")
   return UnitSizes(longest, highest)

@@ -56,14 +56,11 @@ def write_units(path: Path, instances: Iterable[UnitInstance]) -> int:
     for instance in instances:
       places = np.arange(len(instance.input_ids))
       arrays = (instance.input_ids, instance.token_type_ids, places, *instance.units)
-      fields = [*map(_text, arrays), str(int(instance.true))]
+      numbers = (" ".join(map(str, np.asarray(x).tolist())) for x in arrays)
+      fields = [*numbers, str(int(instance.true))]
       file.write(f"{';'.join(fields)}\n".encode())
       count += 1
   return count
-
-
-def _text(numbers: Sequence[int] | np.ndarray) -> str:
-  return " ".join(map(str, np.asarray(numbers).tolist()))
 
 
 BLOCK = 2**18  # bytes of lines that are read at once: their arrays fit into a core's cache

@@ -1,19 +1,59 @@
 """Inputs of texts whose entities are linked, for a system that reads vectors of them."""
 
 import dataclasses
-from collections.abc import Sequence
-from typing import Any
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from luke_jax.convert.parts import ModelParts
 from luke_jax.errors import InputError
 from luke_jax.files import Path
+from luke_jax.formats.files import Faults, lines, parse_items, read_links, read_text
+from luke_jax.formats.records import as_object, records
 from luke_jax.graph.vectors import NONE
 from luke_jax.inference.settings import any_processor
 from luke_jax.tasks.aligned import ROWS, Aligner, check_width, open_vectors
 from luke_jax.text import Processor, Row, TextInput
 from luke_jax.text.alignment import AlignedEntity, Alignment, checked_links
+
+# [Jim Henson](Q191037)
+MARK = re.compile(r"\[([^\[\]]+)\]\(([^()\s]+)\)")
+JSON = ".jsonl"
+
+
+class LinkedText(NamedTuple):
+  """A text, and the entities that it names."""
+
+  text: str
+  links: tuple[AlignedEntity, ...] = ()
+
+
+def marked_text(marked: str) -> LinkedText:
+  """Returns the text and the links of one whose names are marked: `[Jim Henson](Q191037) was …`."""
+  text, links, done = "", [], 0
+  for match in MARK.finditer(marked):
+    text += marked[done : match.start()]
+    links.append(AlignedEntity(match[2], len(text), len(text) + len(match[1])))
+    text += match[1]
+    done = match.end()
+  return LinkedText(text + marked[done:], tuple(links))
+
+
+def read_linked_texts(path: Path) -> Iterator[LinkedText]:
+  """Yields the texts of a file: objects in lines if its name ends in .jsonl, else marked lines.
+
+  An object has `text` or `tokens`, and `links` as in the files of tasks.
+  """
+  if path.suffix != JSON:
+    return (marked_text(line) for _, line in lines(path) if line.strip())
+  return parse_items(records(path), str(path), _parsed, Faults(), as_object)
+
+
+def _parsed(value: Mapping[str, object], id: str, place: str) -> LinkedText:
+  text = read_text(value, place)
+  return LinkedText(text.text, read_links(value, text, place))
 
 
 @dataclasses.dataclass(frozen=True, eq=False)

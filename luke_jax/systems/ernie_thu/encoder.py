@@ -12,7 +12,7 @@ import jax
 import jax.numpy as jnp
 
 from luke_jax.models.shapes import attention_sizes, word_embeddings
-from luke_jax.models.system import Backbone, Running, States, Tables
+from luke_jax.models.system import Backbone, States, Tables
 from luke_jax.nn.activations import activate
 from luke_jax.nn.attention import Attention
 from luke_jax.nn.embeddings import real_tokens
@@ -153,26 +153,22 @@ class EncoderRuns(nn.Module):
     """Maps words (B, W, D) and entities (B, W, K) to the same shapes; sows the input."""
     config, running = self.backbone.config, self.backbone.running
     self.sow("intermediates", "input", streams.words)
-    sizes = _layer_sizes(config, running)
+    # The kernel for TPUs takes no attention heads as narrow as those of entities.
+    form = "einsum" if running.attention == "einsum" else "blocks"
+    entities = AttentionSizes(
+      heads=config.num_entity_heads,
+      head_size=config.entity_size // config.num_entity_heads,
+      dropout=config.attention_probs_dropout_prob,
+      form=form,
+    )
+    words = attention_sizes(config, running)
+    sizes = LayerSizes(words, entities, config.intermediate_size, config.fusion_output_act)
     for run in config.runs:
       layers = EqualLayers(
         self.backbone.numerics, run.kind, sizes, run.count, running.remat, name=f"from_{run.first}"
       )
       streams = layers(streams, masks)
     return streams
-
-
-def _layer_sizes(config: "ErnieThuConfig", running: Running) -> LayerSizes:
-  # The kernel for TPUs takes no attention heads as narrow as those of entities.
-  form = "einsum" if running.attention == "einsum" else "blocks"
-  entities = AttentionSizes(
-    heads=config.num_entity_heads,
-    head_size=config.entity_size // config.num_entity_heads,
-    dropout=config.attention_probs_dropout_prob,
-    form=form,
-  )
-  words = attention_sizes(config, running)
-  return LayerSizes(words, entities, config.intermediate_size, config.fusion_output_act)
 
 
 class ErnieThuEncoder(nn.Module):

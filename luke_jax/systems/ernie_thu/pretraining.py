@@ -20,7 +20,8 @@ from luke_jax.pipeline.instances import NONE, Instance, InstancePart, StoredInst
 from luke_jax.pipeline.reads import Reads
 from luke_jax.tasks import aligned
 from luke_jax.tasks.aligned import check_width, open_vectors
-from luke_jax.training.task import Batch, Params, Task
+from luke_jax.tasks.pretraining import weighted
+from luke_jax.training.task import Batch, Params, Task, Tree
 
 Arrays = dict[str, np.ndarray]
 
@@ -67,10 +68,7 @@ def target_arrays(entities: np.ndarray, slots: int) -> Arrays:
 
 
 def corrupted(
-  entities: np.ndarray,
-  rngs: Sequence[np.random.Generator],
-  other: float,
-  none: float,
+  entities: np.ndarray, rngs: Sequence[np.random.Generator], other: float, none: float
 ) -> np.ndarray:
   """Returns entities (B, W) of which a share `other` is another of them, and a share `none` is -1.
 
@@ -157,20 +155,11 @@ class AlignedPretraining(Task):
     return {name: target_weights(mask) for name, mask in masks.items()}
 
   def loss(
-    self,
-    backbone: Backbone,
-    params: Params,
-    batch: Batch,
-    weights: dict[str, jax.Array],
-    key: jax.Array | None,
+    self, backbone: Backbone, params: Params, batch: Batch, weights: Tree, key: jax.Array | None
   ) -> tuple[jax.Array, dict[str, jax.Array]]:
     """Returns the sum of the three losses."""
-    outputs = self._outputs(backbone, params, batch, key)
-    every = _each(outputs, batch)
-    metrics = {f"{kind}_loss": (every[f"{kind}_losses"] * x).sum() for kind, x in weights.items()}
-    loss = jnp.stack(list(metrics.values())).sum()
-    hits = {f"{kind}_accuracy": (every[f"{kind}_hits"] * x).sum() for kind, x in weights.items()}
-    return loss, metrics | hits | {"tokens": batch["attention_mask"].sum()}
+    loss, metrics = weighted(_each(self._outputs(backbone, params, batch, key), batch), weights)
+    return loss, metrics | {"tokens": batch["attention_mask"].sum()}
 
   def _outputs(
     self, backbone: Backbone, params: Params, batch: Batch, key: jax.Array | None
@@ -214,10 +203,7 @@ class AlignedPretraining(Task):
     return shapes | floats
 
   def rows(
-    self,
-    backbone: Backbone,
-    records: Sequence[Instance],
-    rngs: Sequence[np.random.Generator],
+    self, backbone: Backbone, records: Sequence[Instance], rngs: Sequence[np.random.Generator]
   ) -> Arrays:
     """Pads pairs, and changes the entities that they read.
 

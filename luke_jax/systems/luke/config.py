@@ -6,22 +6,9 @@ from typing import Any, ClassVar, Literal
 
 from luke_jax.errors import InputError
 from luke_jax.files import Path
-from luke_jax.models import shapes
-from luke_jax.models.config_files import (
-  OF_TRANSFORMERS,
-  Fixed,
-  architecture_in,
-  check_config,
-  check_fixed,
-  config_json,
-  labels_in,
-  rest_of,
-  sizes_from,
-)
+from luke_jax.models import config_files, shapes
 from luke_jax.models.head import Head
-from luke_jax.models.keys import (
-  Keys,
-)
+from luke_jax.models.keys import Keys
 from luke_jax.models.shapes import word_products
 from luke_jax.models.system import Decoders, Described, Layout, Recipe, System, TokenCounts
 from luke_jax.nn.activations import Activation
@@ -98,7 +85,7 @@ class LukeConfig(System):
   model_types: ClassVar[tuple[str, ...]] = (LUKE_TYPE, LUKE_WITH_BERT, LUKE_INDEPENDENT)
   prefix: ClassVar[str] = "Luke"
   head_classes: ClassVar[tuple[str, ...]] = ("entity", "pair", "span")
-  fixed: ClassVar[Fixed] = OF_TRANSFORMERS
+  fixed: ClassVar[config_files.Fixed] = config_files.OF_TRANSFORMERS
   starts_from: ClassVar[tuple[str, ...]] = STARTS_FROM
   recipes: ClassVar[Mapping[str, Recipe]] = RECIPES
   adapters: ClassVar[bool] = True
@@ -115,7 +102,7 @@ class LukeConfig(System):
   )
 
   def __post_init__(self) -> None:
-    check_config(self, may_be_zero=("entity_vocab_size",))
+    config_files.check_config(self, may_be_zero=("entity_vocab_size",))
 
   @property
   def room_for_words(self) -> int:
@@ -261,18 +248,18 @@ class LukeConfig(System):
   def read_config(cls, raw: dict[str, object], path: Path) -> Described:
     """Returns the contents of a LUKE's config.json, or of that of a model that it starts from."""
     model_type, fields = raw["model_type"], dict(raw)
-    architecture, labels = architecture_in(raw, path, "LukeModel"), ()
+    architecture, labels = config_files.architecture_in(raw, path, "LukeModel"), ()
     if model_type in STARTS_FROM:
       fields |= {"entity_vocab_size": 0, "use_entity_aware_attention": False}
       architecture = "LukeForMaskedLM"
     elif "entity_vocab_size" not in raw:
       raise InputError(f"{path}: entity_vocab_size: missing; expected a whole number")
     else:
-      labels = labels_in(raw, path)
+      labels = config_files.labels_in(raw, path)
     if model_type in ("bert", LUKE_WITH_BERT):
       fields["word_positions"] = "bert"
-    config = sizes_from(cls, fields, path)
-    return Described(config, architecture, labels, len(labels) or 2, rest_of(cls, raw))
+    config = config_files.sizes_from(cls, fields, path)
+    return Described(config, architecture, labels, len(labels) or 2, config_files.rest_of(cls, raw))
 
   @classmethod
   def read_archive(cls, raw: dict[str, object], path: Path) -> Described:
@@ -280,7 +267,7 @@ class LukeConfig(System):
     model = raw.get("model_config")
     if not isinstance(model, dict):
       raise InputError(f"{path}: model_config: missing; expected an object")
-    check_fixed(model, OF_TRANSFORMERS, f"{path}: model_config.")
+    config_files.check_fixed(model, config_files.OF_TRANSFORMERS, f"{path}: model_config.")
     base = str(model.get("bert_model_name", ""))
     roberta = "roberta" in base
     defaults = {
@@ -292,8 +279,8 @@ class LukeConfig(System):
     fields["word_positions"] = "roberta" if roberta else "bert"
     if "entity_vocab_size" not in model:
       raise InputError(f"{path}: model_config.entity_vocab_size: missing")
-    config = sizes_from(cls, fields, path)
-    return Described(config, "LukeForMaskedLM", rest=rest_of(cls, model))
+    config = config_files.sizes_from(cls, fields, path)
+    return Described(config, "LukeForMaskedLM", rest=config_files.rest_of(cls, model))
 
   @classmethod
   def write_config(cls, described: Described) -> dict[str, Any]:
@@ -305,7 +292,7 @@ class LukeConfig(System):
     else:
       kind = LUKE_TYPE if config.word_positions == "roberta" else LUKE_WITH_BERT
       without += ["word_positions", "independent_entities"]
-    entries = config_json(described, kind, without)
+    entries = config_files.config_json(described, kind, without)
     # To transformers one entry says both.
     both = config.tie_word_embeddings and config.tie_entity_embeddings
     return entries | {"tie_word_embeddings": both}

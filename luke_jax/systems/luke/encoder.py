@@ -72,13 +72,8 @@ class EntityEmbeddings(nn.Module):
 
 
 WORD_INPUTS = ("input_ids", "attention_mask", "token_type_ids", "position_ids")
-ENTITY_INPUTS = (
-  "entity_ids",
-  "entity_attention_mask",
-  "entity_token_type_ids",
-  "entity_position_ids",
-  "entity_vectors",
-)
+ENTITY_INPUTS = ("entity_ids", "entity_attention_mask", "entity_token_type_ids")
+ENTITY_INPUTS += ("entity_position_ids", "entity_vectors")
 
 
 class LukeEncoder(nn.Module):

@@ -12,14 +12,8 @@ from luke_jax.models.system import Backbone, States, Tables
 from luke_jax.nn.embeddings import look_up, real_tokens
 from luke_jax.nn.layers import Dense, Dropout, Numerics, embedding
 from luke_jax.nn.queries import AttentionSizes
+from luke_jax.systems.tener import layers
 from luke_jax.systems.tener.characters import CharacterEncoder, by_length
-from luke_jax.systems.tener.layers import (
-  Attending,
-  Distances,
-  LayerStack,
-  RelativeSizes,
-  absolute_positions,
-)
 from luke_jax.text.rows import Room
 from luke_jax.text.whole_words import BIGRAMS, CHARACTERS, LONGEST_WORD
 from luke_jax.text.word_vectors import VECTORS
@@ -48,26 +42,26 @@ def beside(config: "TenerConfig", words: int) -> dict[str, Room]:
   return rooms
 
 
-def word_attention(backbone: "Backbone[TenerConfig]") -> Attending:
+def word_attention(backbone: "Backbone[TenerConfig]") -> layers.Attending:
   """Returns the sizes of the attention of words."""
   config: TenerConfig = backbone.config
   if config.encoder == "transformer":
     return attention_sizes(config, backbone.running)
-  return RelativeSizes(
+  return layers.RelativeSizes(
     heads=config.num_attention_heads,
     dropout=config.attention_probs_dropout_prob,
     scale=config.scale,
     key_projection=config.use_k_proj,
-    distances=Distances(config.rel_sign, config.freq, config.e_term),
+    distances=layers.Distances(config.rel_sign, config.freq, config.e_term),
   )
 
 
-def character_attention(config: "TenerConfig") -> Attending | None:
+def character_attention(config: "TenerConfig") -> layers.Attending | None:
   """Returns the sizes of the attention of characters; None for a convolution."""
   heads, rate = config.num_character_heads, config.hidden_dropout_prob
   if config.character_encoder == "adatrans":
-    distances = Distances(config.rel_sign, config.freq, config.e_term)
-    return RelativeSizes(heads, rate, key_projection=config.use_k_proj, distances=distances)
+    distances = layers.Distances(config.rel_sign, config.freq, config.e_term)
+    return layers.RelativeSizes(heads, rate, key_projection=config.use_k_proj, distances=distances)
   if config.character_encoder == "transformer":
     return AttentionSizes(heads, config.character_size // heads, 1, rate)
   return None
@@ -103,7 +97,7 @@ class TenerEncoder(nn.Module):
     if c.vector_size:
       self.mixture = Mixture()
     self.input = Dense(n, (c.hidden_size,))
-    self.encoder = LayerStack(
+    self.encoder = layers.LayerStack(
       n,
       word_attention(self.backbone),
       c.intermediate_size,
@@ -137,7 +131,7 @@ class TenerEncoder(nn.Module):
         inputs[name] = jnp.zeros((len(input_ids), *room.shape), room.dtype)
     x = self.input(self._words(input_ids, inputs))
     if c.encoder == "transformer":
-      x = x + absolute_positions(mask, c.hidden_size).astype(x.dtype)
+      x = x + layers.absolute_positions(mask, c.hidden_size).astype(x.dtype)
     return States(self.encoder(x, mask))
 
   def _words(self, input_ids: jax.Array, inputs: dict) -> jax.Array:

@@ -11,10 +11,10 @@ import numpy as np
 from luke_jax.convert.parts import ModelParts
 from luke_jax.errors import InputError
 from luke_jax.files import Path
+from luke_jax.formats.files import Faults
 from luke_jax.models.network import Network, initial_params
 from luke_jax.models.system import Backbone
 from luke_jax.systems.tener.config import SIZES, TenerConfig
-from luke_jax.tasks.files import Faults
 from luke_jax.tasks.tagging.task import Tagging
 from luke_jax.text.whole_words import END, PLAIN, SPECIAL, Vocabularies, WholeWordTokenizer
 from luke_jax.text.word_vectors import read_sentence_vectors, read_word_vectors

@@ -38,7 +38,9 @@ def distances(queries: jax.Array, candidates: jax.Array, norm: int) -> jax.Array
   """
   if norm == 1:
     return _absolute(*(_whole_turns(x) for x in (queries, candidates)))
-  return _euclidean(queries, candidates)
+  products = jnp.matmul(queries, candidates.T, precision=jax.lax.Precision.HIGHEST)
+  squares = jnp.square(queries).sum(-1)[:, None] + jnp.square(candidates).sum(-1) - 2 * products
+  return jnp.sqrt(jnp.maximum(squares, TINY))
 
 
 def pair_distances(differences: jax.Array, norm: int) -> jax.Array:
@@ -56,12 +58,6 @@ def ranked_distances(queries: jax.Array, candidates: jax.Array, norm: int) -> ja
   size = jnp.abs if norm == 1 else jnp.square
   queries, candidates = (_whole_turns(x) for x in (queries, candidates))
   return _summed(lambda q, e: size(q[:, None] - e[None]), queries.T, candidates.T)
-
-
-def _euclidean(queries: jax.Array, candidates: jax.Array) -> jax.Array:
-  products = jnp.matmul(queries, candidates.T, precision=jax.lax.Precision.HIGHEST)
-  squares = jnp.square(queries).sum(-1)[:, None] + jnp.square(candidates).sum(-1) - 2 * products
-  return jnp.sqrt(jnp.maximum(squares, TINY))
 
 
 def _whole_turns(vectors: jax.Array) -> jax.Array:
@@ -254,8 +250,7 @@ def corrupted(graph: Graph, triples: np.ndarray, seed: int) -> np.ndarray:
 
 
 def accuracy(
-  valid: tuple[np.ndarray, np.ndarray, np.ndarray],
-  test: tuple[np.ndarray, np.ndarray, np.ndarray],
+  valid: tuple[np.ndarray, np.ndarray, np.ndarray], test: tuple[np.ndarray, np.ndarray, np.ndarray]
 ) -> float:
   """Returns the share of test triples that thresholds chosen on valid classify correctly.
 

@@ -146,10 +146,7 @@ class LinkPrediction(Task):
     """Returns uniform vectors up to (margin + 2) / K, or short ones for a unit ball."""
     config, keys = backbone.config, jax.random.split(key)
     width, rows = config.hidden_size, backbone.spread.padding_rows
-    sizes = {
-      "entity": config.entity_vocab_size + rows,
-      "relation": config.relation_vocab_size,
-    }
+    sizes = {"entity": config.entity_vocab_size + rows, "relation": config.relation_vocab_size}
     most = 6 / width**0.5 if self.unit_ball else (self.margin + 2) / width
     return {
       name: self.bounded_rows(

@@ -9,8 +9,10 @@ from typing import Any, NamedTuple
 
 from luke_jax.errors import InputError
 from luke_jax.files import Path
+from luke_jax.formats import files, label_studio
+from luke_jax.formats.datasets import is_table
+from luke_jax.formats.records import SPREADSHEETS, as_object, by_name, is_spreadsheet, records
 from luke_jax.heads.attributes import UNKNOWN
-from luke_jax.tasks import label_studio
 from luke_jax.tasks.classification.forms import (
   FIELDS,
   NO_AGREEMENT,
@@ -22,25 +24,12 @@ from luke_jax.tasks.classification.forms import (
   named,
   reviews,
 )
-from luke_jax.tasks.files import (
-  Faults,
-  check_fields,
-  lines,
-  listed,
-  parse_items,
-  quoted_rows,
-  read_text,
-  string,
-  tabbed_rows,
-)
-from luke_jax.tasks.records import as_object, records
-from luke_jax.tasks.tables import is_table
 
 KNOWN = ("text_pair", "label", "labels", "qid")
 # How a user says that a field is an attribute.
 NAMED = " of task.attributes.names (in data check and score: of --attributes)"
 COLUMNS = ", or the fields to read as --columns text=…,label=…"
-COMMAS, TABLES, OBJECTS = ".csv", (".tsv", ".csv"), (".jsonl", ".json")
+OBJECTS = (".jsonl", ".json")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -69,18 +58,18 @@ class Reader(NamedTuple):
   def named(self, value: Mapping[str, object], id: str, place: str) -> TextExample:
     """Returns the example in an object that has our names."""
     try:
-      check_fields(value, (*KNOWN, *self.attributes), place)
+      files.check_fields(value, (*KNOWN, *self.attributes), place)
     except InputError as fault:
       raise InputError(f"{fault}, or an attribute{NAMED}{COLUMNS}") from None
-    text = read_text(value, place).text
-    pair = string(value, "text_pair", place) if "text_pair" in value else None
+    text = files.read_text(value, place).text
+    pair = files.string(value, "text_pair", place) if "text_pair" in value else None
     qid = _name(value["qid"], f"{place}: qid") if "qid" in value else None
     attributes = tuple(_attribute(value, name, place) for name in self.attributes)
     return TextExample(id, place, text, pair, labels_in(value, place), qid, attributes)
 
 
 def read(
-  path: Path, faults: Faults, columns: Sequence[str] = (), attributes: Sequence[str] = ()
+  path: Path, faults: files.Faults, columns: Sequence[str] = (), attributes: Sequence[str] = ()
 ) -> list[TextExample]:
   """Reads lines of JSON, a list of objects, a table with a header, or reviews.
 
@@ -102,19 +91,19 @@ def read(
   return agreed
 
 
-def _read(path: Path, faults: Faults, reader: Reader) -> Iterator[TextExample]:
+def _read(path: Path, faults: files.Faults, reader: Reader) -> Iterator[TextExample]:
   form = reader.form
   if path.suffix == REVIEWS:
     items, form = reviews(path, reader.attributes), PLAIN
-  elif path.suffix in TABLES:
+  elif is_spreadsheet(path):
     items = _table(path, form)
   elif is_table(path) or path.suffix == ".json":
     items = records(path)
   elif path.suffix == ".jsonl":
-    return parse_items(records(path), str(path), reader.example, faults, as_object)
+    return files.parse_items(records(path), str(path), reader.example, faults, as_object)
   else:
-    next(lines(path), None)  # a spreadsheet is named as such
-    expected = ", ".join((*TABLES, *OBJECTS, REVIEWS))
+    next(files.lines(path), None)  # a spreadsheet is named as such
+    expected = ", ".join((*SPREADSHEETS, *OBJECTS, REVIEWS))
     raise InputError(f"{path}: {path.suffix or 'no ending'}; expected a name with {expected}")
 
   def fields(counted: tuple[int, Any], place: str) -> Mapping[str, object]:
@@ -126,7 +115,7 @@ def _read(path: Path, faults: Faults, reader: Reader) -> Iterator[TextExample]:
     return value | {"id": str(value.get("id", number))}
 
   counted = ((name, (number, item)) for number, (name, item) in enumerate(items, start=1))
-  return parse_items(counted, str(path), reader.named, faults, fields)
+  return files.parse_items(counted, str(path), reader.named, faults, fields)
 
 
 def parse(
@@ -161,7 +150,7 @@ def labels_in(value: Mapping[str, object], place: str) -> tuple[str, ...] | None
     return None
   if field == "label" and not isinstance(value[field], list):  # as doccano has them
     return (_name(value[field], f"{place}: label"),)
-  names = (_name(x, f"{place}: {field}") for x in listed(value, field, place))
+  names = (_name(x, f"{place}: {field}") for x in files.listed(value, field, place))
   return tuple(dict.fromkeys(names))
 
 
@@ -205,13 +194,12 @@ def _attribute(value: Mapping[str, object], name: str, place: str) -> str:
 
 def _table(path: Path, form: Form) -> Iterator[Item]:
   """Yields the line of each row of a table, and a function that returns its fields."""
-  rows = quoted_rows(path) if path.suffix == COMMAS else tabbed_rows(path)
   header = list(form.header)
-  for number, row in rows:
+  for number, row in files.rows_of(path):
     if not header or (number == 1 and form.names["text"][0] in row):
       header = _checked(_names(row, form), form, f"{path}: line {number}")
     else:
-      yield f"line {number}", functools.partial(_fields, header, row)
+      yield f"line {number}", functools.partial(by_name, (header, row))
 
 
 def _names(header: Sequence[str], form: Form) -> list[str]:
@@ -237,9 +225,3 @@ def _checked(header: list[str], form: Form, place: str) -> list[str]:
         f" as --columns text=…,label=…, or an attribute{NAMED}"
       )
   return header
-
-
-def _fields(header: Sequence[str], row: Sequence[str], place: str) -> Mapping[str, object]:
-  if len(row) != len(header):
-    raise InputError(f"{place}: {len(row)} fields; expected {len(header)}, as in the header")
-  return dict(zip(header, row, strict=True))

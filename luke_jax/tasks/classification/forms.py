@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 from luke_jax.errors import InputError
 from luke_jax.files import Path
-from luke_jax.tasks.files import lines, listed, string
+from luke_jax.formats.files import lines, listed, string
 
 FIELDS = ("id", "text", "text_pair", "label", "labels", "qid")
 NO_AGREEMENT = "-"  # the label of a pair that annotators disagree on, in MNLI and its like

@@ -9,36 +9,22 @@ import numpy as np
 
 from luke_jax.errors import InputError
 from luke_jax.files import Path
+from luke_jax.formats.files import Faults
+from luke_jax.formats.records import read_records
 from luke_jax.tasks.calibration import Answered, wanted_of
 from luke_jax.tasks.classification.files import TextExample, labels_in, number_in
 from luke_jax.tasks.evaluation import (
   Evaluation,
   Mistake,
+  f1_of_sets,
   false_answers,
+  gold_labels,
   in_order,
   precision_recall_f1,
 )
-from luke_jax.tasks.files import Faults, read_json_lines
 from luke_jax.tasks.predictions import Label, Labels, Number
 
 Counts = Mapping[tuple[str, str], int]  # by gold and predicted label
-
-
-def f1_of_sets(
-  gold: Sequence[set[str]], predicted: Sequence[set[str]], labels: Sequence[str]
-) -> dict[str, dict[str, float]]:
-  """Returns precision, recall, F1 and count of each label; 0 for a division by 0."""
-  table = {}
-  for label in labels:
-    wanted, predictions = (np.array([label in x for x in side], bool) for side in (gold, predicted))
-    right, positives, count = (int(x.sum()) for x in (wanted & predictions, predictions, wanted))
-    table[label] = {
-      "precision": right / positives if positives else 0.0,
-      "recall": right / count if count else 0.0,
-      "f1": 2 * right / (positives + count) if positives + count else 0.0,
-      "count": count,
-    }
-  return table
 
 
 def matthews(confusion: Counts) -> float:
@@ -172,16 +158,9 @@ def gold_label(example: TextExample) -> str:
   return example.labels[0]
 
 
-def gold_labels(example: TextExample) -> set[str]:
-  """Returns the labels of an example, which may be none."""
-  if example.labels is None:
-    raise InputError(f"{example.place}: labels: missing; expected a list of them")
-  return set(example.labels)
-
-
 def read_predictions(path: Path, faults: Faults) -> dict[str, Predicted]:
   """Reads JSON lines of predictions by their ids: `label`, `labels` or `number`."""
-  return dict(read_json_lines(path, _prediction, faults))
+  return dict(read_records(path, _prediction, faults))
 
 
 def _prediction(value: Mapping[str, object], id: str, place: str) -> tuple[str, Predicted]:
@@ -239,7 +218,7 @@ def evaluate(
   names = sorted({*gold, *predicted} - {""})
   pairs = collections.Counter(zip(gold, predicted, strict=True))
   table = f1_of_sets([{x} for x in gold], [{x} for x in predicted], names)
-  wrong = [
+  mistakes = [
     _mistake(example, example_gold, x.label or "nothing", x[0].score if x else 0.0)
     for example, example_gold, x in zip(examples, gold, predictions, strict=True)
     if x.label != example_gold
@@ -248,8 +227,9 @@ def evaluate(
     [Answered(x[0].score, x.label == label)] if x else []
     for label, x in zip(gold, predictions, strict=True)
   ]
+  mistakes.sort(key=lambda mistake: -mistake.score)
   scores, wanted = _of_one(examples, predictions, positive), wanted_of(answers, [1] * len(gold))
-  return Evaluation(scores, table, dict(pairs), _surest(wrong), list(chain(*answers)), wanted)
+  return Evaluation(scores, table, dict(pairs), mistakes, list(chain(*answers)), wanted)
 
 
 def evaluate_sets(
@@ -258,7 +238,7 @@ def evaluate_sets(
   """Returns the scores of several labels for each text, figures for each label, and mistakes."""
   gold, predicted = list(map(gold_labels, examples)), list(map(_names, predictions))
   names = sorted({*labels, *set().union(*gold, *predicted)})
-  wrong = [
+  mistakes = [
     _mistake(
       example,
       ", ".join(sorted(wanted)) or "nothing",
@@ -273,8 +253,9 @@ def evaluate_sets(
     [Answered(one.score, one.label in right) for one in x]
     for right, x in zip(gold, predictions, strict=True)
   ]
+  mistakes.sort(key=lambda mistake: -mistake.score)
   scores, wanted = score_sets(gold, predicted), wanted_of(answers, map(len, gold))
-  return Evaluation(scores, table, {}, _surest(wrong), list(chain(*answers)), wanted)
+  return Evaluation(scores, table, {}, mistakes, list(chain(*answers)), wanted)
 
 
 def evaluate_numbers(examples: Sequence[TextExample], predictions: Sequence[Number]) -> Evaluation:
@@ -293,10 +274,6 @@ def evaluate_numbers(examples: Sequence[TextExample], predictions: Sequence[Numb
 
 def _mean_f1(table: Mapping[str, Mapping[str, float]]) -> float:
   return sum(row["f1"] for row in table.values()) / max(1, len(table))
-
-
-def _surest(mistakes: Sequence[Mistake]) -> list[Mistake]:
-  return sorted(mistakes, key=lambda mistake: -mistake.score)
 
 
 def _mistake(example: TextExample, gold: str, predicted: str, score: float) -> Mistake:

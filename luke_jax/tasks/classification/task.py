@@ -14,6 +14,7 @@ import numpy as np
 
 from luke_jax.errors import InputError
 from luke_jax.files import Path
+from luke_jax.formats.files import COMMON, Faults
 from luke_jax.heads.attributes import UNKNOWN, Attributes, AttributesHead
 from luke_jax.heads.kinds import make_head
 from luke_jax.models.network import Network
@@ -25,7 +26,6 @@ from luke_jax.tasks.classification.files import TextExample
 from luke_jax.tasks.classification.forms import FIELDS, form_of
 from luke_jax.tasks.contract import RowLogits, TextTask
 from luke_jax.tasks.evaluation import Evaluation
-from luke_jax.tasks.files import COMMON, Faults
 from luke_jax.tasks.label_checks import check_label
 from luke_jax.tasks.predictions import Label, Labels, Number
 from luke_jax.tasks.running import read_examples

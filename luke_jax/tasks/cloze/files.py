@@ -6,16 +6,8 @@ from typing import Any
 
 from luke_jax.errors import InputError
 from luke_jax.files import Path
-from luke_jax.tasks.files import (
-  Faults,
-  Text,
-  check_fields,
-  listed,
-  read_json,
-  read_text,
-  string,
-)
-from luke_jax.tasks.records import read_records
+from luke_jax.formats.files import Faults, Text, check_fields, listed, read_json, read_text, string
+from luke_jax.formats.records import read_records
 from luke_jax.text.tokenizer import Bounds
 
 FIELDS = ("query", "entities", "answers")

@@ -10,11 +10,11 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 
 from luke_jax.errors import InputError, check_whole
+from luke_jax.formats.files import Faults
 from luke_jax.tasks.cloze import score
 from luke_jax.tasks.cloze.files import PLACEHOLDER, ClozeExample, parse, read
 from luke_jax.tasks.contract import RowLogits, TextTask
 from luke_jax.tasks.evaluation import Evaluation
-from luke_jax.tasks.files import Faults
 from luke_jax.tasks.predictions import Answer
 from luke_jax.text import Processor, Row, RowEntity
 from luke_jax.text.parts import (

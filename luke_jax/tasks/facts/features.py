@@ -10,12 +10,12 @@ import numpy as np
 from jax import export
 
 from luke_jax.errors import InputError
+from luke_jax.formats.files import Faults
 from luke_jax.heads.facts import MENTIONS, MENTIONS_OF_NAME, NAMES, TYPES
 from luke_jax.models.system import Backbone
 from luke_jax.nn.losses import IGNORED
 from luke_jax.tasks.extra_inputs import ExtraInputs
 from luke_jax.tasks.facts.files import FactsExample
-from luke_jax.tasks.files import Faults
 from luke_jax.text import Processor, Row, TextInput
 from luke_jax.text.rows import Room
 
@@ -36,7 +36,7 @@ class NamesOfRow(ExtraInputs):
     """Accepts any backbone."""
 
 
-def room_for_names(words: Any) -> int:
+def room_for_names(words: Any) -> Any:
   """Returns the number of names that a row of so many words has room for; any in a program."""
   if not isinstance(words, int):
     (names,) = export.symbolic_shape("names", scope=words.scope)

@@ -9,11 +9,10 @@ from typing import Any, NamedTuple
 
 from luke_jax.errors import InputError
 from luke_jax.files import Path
-from luke_jax.tasks.files import Faults, Text, check_fields, listed, read_text
+from luke_jax.formats.files import Faults, Text, check_fields, listed, read_text
+from luke_jax.formats.records import is_spreadsheet, read_records
 from luke_jax.tasks.ner.documents import PAPER, joined, sentences_of
-from luke_jax.tasks.records import read_records
 from luke_jax.tasks.relations.score import NO_RELATION
-from luke_jax.tasks.spreadsheets import is_spreadsheet
 from luke_jax.text.tokenizer import Bounds
 
 FIELDS = ("names", "facts", "unknown", "sentences")

@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from luke_jax.files import Path
+from luke_jax.formats.files import Faults, listed
+from luke_jax.formats.records import read_records
 from luke_jax.tasks.calibration import Answered, wanted_of
 from luke_jax.tasks.evaluation import (
   Evaluation,
@@ -16,7 +18,6 @@ from luke_jax.tasks.evaluation import (
   precision_recall_f1,
 )
 from luke_jax.tasks.facts.files import FactsExample, Holds
-from luke_jax.tasks.files import Faults, listed, read_json_lines
 from luke_jax.tasks.predictions import Fact
 
 RECALL = 0.3  # inside sentences, at which precision is given
@@ -24,7 +25,7 @@ RECALL = 0.3  # inside sentences, at which precision is given
 
 def read_predictions(path: Path, faults: Faults) -> dict[str, tuple[Holds, ...]]:
   """Reads facts by the ids of their texts, as `luke-jax predict` writes them."""
-  return dict(read_json_lines(path, _prediction, faults))
+  return dict(read_records(path, _prediction, faults))
 
 
 def _prediction(value: Mapping[str, object], id: str, place: str) -> tuple[str, tuple[Holds, ...]]:

@@ -11,6 +11,7 @@ import jax
 import numpy as np
 
 from luke_jax.errors import InputError
+from luke_jax.formats.files import Faults
 from luke_jax.heads.facts import NAMES, FactHead
 from luke_jax.models.network import Network
 from luke_jax.models.system import Backbone
@@ -21,7 +22,6 @@ from luke_jax.tasks.extra_inputs import ExtraInputs
 from luke_jax.tasks.facts import files, score
 from luke_jax.tasks.facts.features import NamesOfRow, room_for_names, rows_of
 from luke_jax.tasks.facts.files import COLUMNS, FactsExample
-from luke_jax.tasks.files import Faults
 from luke_jax.tasks.label_checks import check_label
 from luke_jax.tasks.predictions import Fact, Mention
 from luke_jax.text import Processor, Row
@@ -29,7 +29,7 @@ from luke_jax.text import Task as ProcessorTask
 from luke_jax.text.rows import Sizes
 from luke_jax.training.task import Batch
 
-FEWEST_HEADS, SEVERAL = 20, 0.02  # that tell of a relation, and the share with several tails
+FEWEST_HEADS, SEVERAL = 20, 0.065  # that tell of a relation, and the share with several tails
 LEAST = 0.02  # score of the facts that figures are made of
 
 

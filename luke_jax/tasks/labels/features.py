@@ -8,8 +8,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from luke_jax.formats.files import Faults
 from luke_jax.nn.losses import IGNORED
-from luke_jax.tasks.files import Faults
 from luke_jax.tasks.labels.files import Example
 from luke_jax.tasks.labels.wordings import NONE, Wordings
 from luke_jax.tasks.ner import features as ner_features

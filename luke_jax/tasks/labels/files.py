@@ -8,12 +8,12 @@ from typing import Any
 
 from luke_jax.errors import InputError
 from luke_jax.files import Path
-from luke_jax.tasks.files import Faults, listed, read_text
+from luke_jax.formats.files import Faults, listed, read_text
+from luke_jax.formats.records import read_records
 from luke_jax.tasks.ner import documents
 from luke_jax.tasks.ner import files as ner_files
 from luke_jax.tasks.ner.documents import PAPER, Reading
 from luke_jax.tasks.predictions import Labelled
-from luke_jax.tasks.records import read_records
 from luke_jax.text.tokenizer import Bounds
 
 UNKNOWN, MENTIONS = "unknown", "mentions"

@@ -12,15 +12,15 @@ import numpy as np
 
 from luke_jax.errors import InputError, check_whole
 from luke_jax.files import Path, read_json_object
+from luke_jax.formats.files import Faults
 from luke_jax.heads.matching import LABELS
 from luke_jax.models.system import Backbone
 from luke_jax.nn.losses import IGNORED
 from luke_jax.pipeline.reads import Reads
-from luke_jax.tasks.calibration import LEAST, NEARLY_BEST, fitted, low_threshold, share_right
+from luke_jax.tasks.calibration import LEAST_SCORE, NEARLY_BEST, fitted, low_threshold, share_right
 from luke_jax.tasks.contract import ReadExamples, RowLogits, TextTask
 from luke_jax.tasks.evaluation import Evaluation
 from luke_jax.tasks.extra_inputs import ExtraInputs
-from luke_jax.tasks.files import Faults
 from luke_jax.tasks.labels import files, score
 from luke_jax.tasks.labels.features import IDS, LearningRoom, Lessons, all_spans
 from luke_jax.tasks.labels.files import Example
@@ -239,7 +239,7 @@ class LabelledNames(TextTask[Example, list[Span]]):
   def _meaning(
     self, read: ReadExamples, examples: Sequence[Example], *, few: bool
   ) -> dict[str, object]:
-    plain = dataclasses.replace(self, slope=1.0, offset=0.0, threshold=LEAST)
+    plain = dataclasses.replace(self, slope=1.0, offset=0.0, threshold=LEAST_SCORE)
     asked, rows, outputs = read(plain, examples)
     predicted = asked.decode(examples, rows, outputs)
     slope, offset = fitted(asked.evaluate(examples, predicted).answers)

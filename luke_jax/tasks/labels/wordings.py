@@ -11,8 +11,8 @@ import numpy as np
 
 from luke_jax.errors import InputError
 from luke_jax.files import Path, is_there, whole
+from luke_jax.formats.files import lines
 from luke_jax.pipeline.reads import cached
-from luke_jax.tasks.files import lines
 
 TEXTS, VECTORS = "labels.json", "vectors.npy"  # of a folder; the first is written last
 NONE = -1  # in the place of a label's number: no label

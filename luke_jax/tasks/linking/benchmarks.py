@@ -14,7 +14,7 @@ from urllib.parse import unquote
 
 from luke_jax.errors import InputError
 from luke_jax.files import Path
-from luke_jax.tasks.files import lines, listed
+from luke_jax.formats.files import lines, listed
 
 CONLLU = ".conllu"
 OPTIONAL_TYPES = ("DATETIME", "QUANTITY")  # of ELEVANT's labels, which need not be linked
@@ -212,7 +212,11 @@ def _table(path: Path) -> dict[str, list[Named]]:
       if len(fields) < 8:
         expected = "expected document, name, candidates, GT: and what it means"
         raise InputError(f"{place}: {len(fields)} fields with tabs between them; {expected}")
-      title = _meaning(fields[-1], place)
+      field = fields[-1]
+      index, *rest = field.split(",")
+      if not re.fullmatch(r"-?\d+", index):
+        raise InputError(f"{place}: {field!r:.60}; expected index,id,prior,title or -1,id,title")
+      title = ",".join(rest[1:] if index == "-1" else rest[2:]).replace("&amp;", "&")
       if title:
         given = () if fields[6] == "EMPTYCAND" else fields[6:-2]
         priors = dict(_candidate(x, place) for x in given)
@@ -231,14 +235,6 @@ def _candidate(field: str, place: str) -> tuple[str, float]:
     return title.replace("&amp;", "&"), min(1.0, float(prior))
   except ValueError:
     raise InputError(f"{place}: candidate {field!r:.60}; expected id,prior,title") from None
-
-
-def _meaning(field: str, place: str) -> str:
-  """Returns the title of index,id,prior,title or of -1,id,title; "" where there is none."""
-  index, *rest = field.split(",")
-  if not re.fullmatch(r"-?\d+", index):
-    raise InputError(f"{place}: {field!r:.60}; expected index,id,prior,title or -1,id,title")
-  return ",".join(rest[1:] if index == "-1" else rest[2:]).replace("&amp;", "&")
 
 
 Word = tuple[str, str]  # and B, I or nothing, for one of a name

@@ -24,7 +24,7 @@ from luke_jax.wiki.stages.tokens import TOKEN
 
 IDS = "candidate_ids"  # of a row's `extra`
 LONGEST = 200  # characters of a name that is compared with others
-TOLD = 0.9  # part of a short name's prior that goes to what longer names may mean
+OF_LONGER = 0.9  # part of a short name's prior that goes to what longer names may mean
 
 
 @dataclasses.dataclass(frozen=True)
@@ -124,7 +124,7 @@ def _told(ids: np.ndarray, priors: np.ndarray, longer: Sequence[Candidates]) -> 
     support += [weight.get(id, 0) for id in ids.tolist()]
   if not support.any():
     return Candidates(ids, priors)
-  told = (1 - TOLD) * priors + TOLD * priors.sum() * support / support.sum()
+  told = (1 - OF_LONGER) * priors + OF_LONGER * priors.sum() * support / support.sum()
   order = np.argsort(-told, kind="stable")
   return Candidates(ids[order], told[order].astype(np.float32))
 

@@ -6,24 +6,9 @@ from typing import Any, NamedTuple
 
 from luke_jax.errors import InputError
 from luke_jax.files import Path
-from luke_jax.tasks.files import (
-  Faults,
-  Text,
-  check_fields,
-  listed,
-  parse_items,
-  read_text,
-)
-from luke_jax.tasks.linking.benchmarks import (
-  CONLLU,
-  DEEPEST,
-  TABLE,
-  Candidates,
-  as_ours,
-  ganea,
-  gum,
-)
-from luke_jax.tasks.records import as_object, read_records
+from luke_jax.formats.files import Faults, Text, check_fields, listed, parse_items, read_text
+from luke_jax.formats.records import as_object, read_records
+from luke_jax.tasks.linking import benchmarks
 from luke_jax.text.tokenizer import Bounds
 
 FIELDS = ("mentions", "annotated")
@@ -42,7 +27,7 @@ class LinkedMention(NamedTuple):
   title: str | None = None
   item: str | None = None  # of Wikidata
   optional: bool = False
-  candidates: Candidates | None = None
+  candidates: benchmarks.Candidates | None = None
   parts: tuple["LinkedMention", ...] = ()
 
 
@@ -62,7 +47,7 @@ class LinkingExample:
 
 def read(path: Path, faults: Faults) -> list[LinkingExample]:
   """Reads JSON lines, of ours or of a benchmark, GUM's documents, or Ganea and Hofmann's tables."""
-  readers = {CONLLU: gum, TABLE: ganea}
+  readers = {benchmarks.CONLLU: benchmarks.gum, benchmarks.TABLE: benchmarks.ganea}
   if path.suffix in readers:
     documents = ((f"document {x['id']}", x) for x in readers[path.suffix](path))
     return list(parse_items(documents, str(path), parse, faults, as_object))
@@ -71,7 +56,7 @@ def read(path: Path, faults: Faults) -> list[LinkingExample]:
 
 def parse(value: Mapping[str, Any], id: str, place: str) -> LinkingExample:
   """Returns the example in an object of JSON lines."""
-  value = as_ours(value, place)
+  value = benchmarks.as_ours(value, place)
   check_fields(value, FIELDS, place)
   text = read_text(value, place)
   if "mentions" not in value:
@@ -89,7 +74,7 @@ def _mention(value: object, text: Text, place: str, depth: int = 0) -> LinkedMen
   """Returns the mention in a list of JSON, or of words; raises InputError for what is none."""
   if isinstance(value, str):
     return LinkedMention(*text.span(value, "mentions"))
-  if not isinstance(value, list | tuple) or not _is_mention(value) or depth > DEEPEST:
+  if not isinstance(value, list | tuple) or not _is_mention(value) or depth > benchmarks.DEEPEST:
     expected = "expected [start, end] or [start, end, title, item], null for no known entity"
     raise InputError(f"{place}: mentions: {value!r:.200}; {expected}")
   title, item, optional, given, parts = (*value[2:], *_USUAL[len(value) - 2 :])

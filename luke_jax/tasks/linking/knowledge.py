@@ -19,6 +19,7 @@ from luke_jax.tasks.linking.finding import names_in
 from luke_jax.tasks.linking.names import NONE, Meanings, NameTable, key_of
 from luke_jax.tasks.predictions import Evidence
 from luke_jax.text.tokenizer import Bounds
+from luke_jax.wiki.stages.files import save_array
 
 MANIFEST, MODEL = "knowledge.json", "model"
 ABOUT, OFFSETS, VECTORS = "about.jsonl", "about_offsets.npy", "vectors.npy"
@@ -175,21 +176,21 @@ def write_knowledge(
     for line in lines:
       file.write(line)
       digest.update(line)
-  _save(folder / OFFSETS, np.cumsum([0, *map(len, lines)]))
+  save_array(folder / OFFSETS, np.cumsum([0, *map(len, lines)]))
   width = _save_vectors(folder / VECTORS, vectors, len(lines), digest)
   titles, items = zip(*map(_title_and_item, lines), strict=True) if lines else ((), ())
   with_item = [i for i, item in enumerate(items) if item]
   keys = np.array([*map(key_of, titles), *(key_of(items[i]) for i in with_item)], np.uint64)
   order = np.argsort(keys, kind="stable")
-  _save(folder / TITLES, keys[order])
-  _save(folder / TITLE_IDS, np.array([*range(len(lines)), *with_item], np.int32)[order])
+  save_array(folder / TITLES, keys[order])
+  save_array(folder / TITLE_IDS, np.array([*range(len(lines)), *with_item], np.int32)[order])
   order = np.lexsort((meanings.ids, -meanings.weights, meanings.keys))
   keys, starts = np.unique(meanings.keys[order], return_index=True)
   ids, weights, evidence = (x[order] for x in (meanings.ids, meanings.weights, meanings.evidence))
   linked = np.maximum.reduceat(meanings.linked[order], starts)
   arrays = {NAMES: keys, STARTS: np.append(starts, len(order)), IDS: ids, LINKED: linked}
   for name, array in (arrays | {WEIGHTS: weights.astype(np.float32), EVIDENCE: evidence}).items():
-    _save(folder / name, array)
+    save_array(folder / name, array)
     digest.update(array.data)
   counts = {"entities": len(lines), "names": len(keys), "width": width}
   with whole(folder / MANIFEST) as part:  # last: without it there is no knowledge
@@ -230,8 +231,3 @@ def _title_and_item(line: bytes) -> tuple[str, str | None]:
 def lines_of(entities: Iterable[About]) -> list[bytes]:
   """Returns the lines of the file of entities."""
   return [json.dumps(dataclasses.asdict(x), ensure_ascii=False).encode() + b"\n" for x in entities]
-
-
-def _save(path: Path, array: np.ndarray) -> None:
-  with whole(path) as part, part.open("wb") as file:
-    np.save(file, array)

@@ -8,9 +8,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-KEPT = 2  # places where a name means an entity
+KEPT_PLACES = 2  # places where a name means an entity
 NONE = -1  # as an id: no entity
-AT_LEAST = 2**20  # pairs that are added before they are summed
+LEAST_PAIRS_TO_SUM = 2**20  # pairs that are added before they are summed
 
 
 def key_of(name: str) -> np.uint64:
@@ -34,7 +34,7 @@ class Meanings(NamedTuple):
   ids: np.ndarray  # (M,)
   weights: np.ndarray  # (M,)
   linked: np.ndarray  # (M,), from 0 to 1
-  evidence: np.ndarray  # (M, KEPT, 3), NONE where there is none
+  evidence: np.ndarray  # (M, KEPT_PLACES, 3), NONE where there is none
 
   @classmethod
   def of(cls, names: Mapping[str, Mapping[int, float]]) -> "Meanings":
@@ -48,7 +48,7 @@ class Meanings(NamedTuple):
       np.array([id for _, id, _ in pairs], np.int32),
       np.array([weight for *_, weight in pairs], np.float32),
       np.ones(len(pairs), np.float32),
-      np.full((len(pairs), KEPT, 3), NONE, np.int32),
+      np.full((len(pairs), KEPT_PLACES, 3), NONE, np.int32),
     )
 
   def __add__(self, other: Any) -> "Meanings":
@@ -95,12 +95,12 @@ class NameSums:
     self._keys.append(_number(name))
     self._ids.append(id)
     self._places.extend(place)
-    if len(self._keys) > max(AT_LEAST, len(self._sums.keys) // 2):
+    if len(self._keys) > max(LEAST_PAIRS_TO_SUM, len(self._sums.keys) // 2):
       self._sum()
 
   def _sum(self) -> None:
     count = len(self._keys)
-    evidence = np.full((count, KEPT, 3), NONE, np.int32)
+    evidence = np.full((count, KEPT_PLACES, 3), NONE, np.int32)
     evidence[:, 0] = np.frombuffer(self._places, np.int32).reshape(-1, 3)
     keys, ids = np.frombuffer(self._keys, np.uint64), np.frombuffer(self._ids, np.int32)
     added = Meanings(keys, ids, np.ones(count), np.ones(count, np.float32), evidence)

@@ -11,6 +11,7 @@ import numpy as np
 
 from luke_jax.errors import InputError
 from luke_jax.files import Path
+from luke_jax.formats.files import Faults
 from luke_jax.heads.linking import PRIORS, SETTLED, UNLIKELY, LinkingHead
 from luke_jax.models.network import Network
 from luke_jax.models.system import Backbone
@@ -19,7 +20,6 @@ from luke_jax.tasks.calibration import Answered, share_right
 from luke_jax.tasks.contract import ReadExamples, TextTask
 from luke_jax.tasks.evaluation import Evaluation
 from luke_jax.tasks.extra_inputs import ExtraInputs
-from luke_jax.tasks.files import Faults
 from luke_jax.tasks.linking import score
 from luke_jax.tasks.linking.candidates import IDS, CandidateVectors, alone, candidates_of, entity_of
 from luke_jax.tasks.linking.files import LinkedMention, LinkingExample, parse, read, to_json
@@ -31,7 +31,7 @@ from luke_jax.text import Processor, Row, TextInput
 from luke_jax.text.rows import Sizes
 from luke_jax.training.task import Batch, Params
 
-GIVEN = 0.5  # of the names of a row, at most, are given as settled in training
+GIVEN_AS_SETTLED = 0.5  # of the names of a row, at most, are given as settled in training
 NONE_BY_PRIOR = np.log(0.05)  # logit of none where names decide by how often they mean entities
 
 
@@ -166,7 +166,7 @@ class EntityLinking(TextTask):
     """
     if self.steps and key is not None:
       key, of_rows, of_names = jax.random.split(key, 3)
-      share = jax.random.uniform(of_rows, (len(weights), 1), maxval=GIVEN)
+      share = jax.random.uniform(of_rows, (len(weights), 1), maxval=GIVEN_AS_SETTLED)
       labels = batch["labels"]
       given = jax.random.uniform(of_names, labels.shape) < share
       given &= (labels >= 0) & (labels < self.candidates)

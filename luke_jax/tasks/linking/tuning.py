@@ -4,7 +4,7 @@ import dataclasses
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from luke_jax.tasks.calibration import ENOUGH, Answered, fitted
+from luke_jax.tasks.calibration import ENOUGH_ANSWERS, Answered, fitted
 from luke_jax.tasks.linking.files import LinkingExample
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ def tuned(
   best = max(range(len(tried)), key=lambda i: found[i].scores[task.metric])  # of equals the first
   answers = [*found[best].answers, *withheld(tried[best], read, dev)]
   settings: dict[str, object] = {"trust": TRUSTS[best]}
-  if len(answers) >= ENOUGH:
+  if len(answers) >= ENOUGH_ANSWERS:
     slope, offset = fitted(answers)
     settings |= {"slope": round(slope, 6), "offset": round(offset, 6)}
   return settings

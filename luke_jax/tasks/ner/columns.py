@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from luke_jax.errors import InputError
 from luke_jax.files import Path
-from luke_jax.tasks.files import Faults, lines, quoted_rows
+from luke_jax.formats.files import Faults, lines, rows_of
 from luke_jax.tasks.ner.tags import REPAIR, check_tag, illegal, is_tag, scheme_of
 
 WORD, TAG, IGNORED = "word", "tag", "_"
@@ -257,7 +257,7 @@ def _table(path: Path) -> tuple[list[Block], Columns] | None:
   """
   if path.suffix != ".csv":
     return None
-  rows = quoted_rows(path)
+  rows = rows_of(path)
   _, header = next(rows, (0, []))
   names = [name.strip().strip("\ufeff").lower() for name in header]
   word, tag, sentence = (

@@ -13,8 +13,8 @@ from typing import Any, NamedTuple
 
 from luke_jax.errors import InputError
 from luke_jax.files import Path
-from luke_jax.tasks import label_studio
-from luke_jax.tasks.files import Faults, lines, listed
+from luke_jax.formats import label_studio
+from luke_jax.formats.files import Faults, lines, listed
 from luke_jax.tasks.ner.columns import Document, Line, SentenceLines
 from luke_jax.tasks.ner.tags import REPAIR, check_tag, chunks, illegal, scheme_of
 from luke_jax.tasks.predictions import Labelled, Span

@@ -9,16 +9,16 @@ from typing import NamedTuple
 import numpy as np
 
 from luke_jax.errors import InputError
+from luke_jax.formats.files import Faults
 from luke_jax.nn.losses import IGNORED
-from luke_jax.tasks.files import Faults
 from luke_jax.tasks.ner.documents import NamesExample, to_words
 from luke_jax.tasks.predictions import Labelled, Missed
 from luke_jax.text import Processor, Row
 from luke_jax.text.tokenizer import Bounds
 
-AROUND = 2  # special tokens of a row
+SPECIAL = 2  # tokens of a row
 WINDOW = 128  # word pieces of a document that are read together where its words are read once
-COMMON = 16  # word pieces that neighbouring windows share at least, if half a window has so many
+SHARED_PIECES = 16  # of neighbouring windows, at least, if half a window has so many
 
 
 class CandidateLimits(NamedTuple):
@@ -188,7 +188,7 @@ def _rows(
   targets: np.ndarray | None,
 ) -> Iterator[Row]:
   """Yields the rows of each sentence, which share its candidates evenly."""
-  room = processor.max_length - AROUND
+  room = processor.max_length - SPECIAL
   for begin, end, target in _parts(document, room):
     bounds = window(target, len(document.ids), room) if limits.context else target
     first, last = np.searchsorted(document.starts, (begin, end)).tolist()
@@ -242,12 +242,12 @@ def _row(
 def room_of(processor: Processor, limits: CandidateLimits) -> int:
   """Returns the word pieces of a document that a row has at most."""
   most = processor.max_length
-  return (min(most, limits.window) if processor.reads_words_once else most) - AROUND
+  return (min(most, limits.window) if processor.reads_words_once else most) - SPECIAL
 
 
 def _common(room: int) -> int:
   """Returns the word pieces that neighbouring windows share at least."""
-  return min(room // 2, max(room // 4, COMMON))
+  return min(room // 2, max(room // 4, SHARED_PIECES))
 
 
 def windows(length: int, room: int) -> tuple[np.ndarray, int]:

@@ -9,14 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 from luke_jax.errors import InputError
 from luke_jax.files import Path
-from luke_jax.tasks.files import (
-  Faults,
-  Text,
-  check_fields,
-  lines,
-  listed,
-  read_text,
-)
+from luke_jax.formats.datasets import is_table
+from luke_jax.formats.files import Faults, Text, check_fields, lines, listed, read_text
+from luke_jax.formats.records import DOC_BIN, read_records
 from luke_jax.tasks.label_checks import check_label
 from luke_jax.tasks.ner.columns import (
   BOUNDARY,
@@ -42,8 +37,6 @@ from luke_jax.tasks.ner.documents import (
 )
 from luke_jax.tasks.ner.tags import Scheme, chunks, tagged
 from luke_jax.tasks.predictions import Labelled, Span
-from luke_jax.tasks.records import DOC_BIN, read_records
-from luke_jax.tasks.tables import is_table
 from luke_jax.text.tokenizer import Bounds
 
 if TYPE_CHECKING:
@@ -61,7 +54,7 @@ def read(path: Path, faults: Faults, reading: Reading = PAPER) -> list[NamesExam
   """
   if is_json_lines(path):
     return _of_json_lines(path, faults, reading)
-  if _is_conll_2012(path):
+  if next((line.startswith(BEGIN) for _, line in lines(path) if line.strip()), False):
     documents = read_conll_2012(path, faults)
   else:
     documents = read_columns(path, faults, reading.columns)
@@ -219,9 +212,7 @@ def as_in_files(example: NamesExample, spans: Sequence[Labelled]) -> list[Labell
 
 
 def to_columns(
-  examples: Sequence[NamesExample],
-  predictions: Sequence[Sequence[Span]],
-  scheme: Scheme = "IOB2",
+  examples: Sequence[NamesExample], predictions: Sequence[Sequence[Span]], scheme: Scheme = "IOB2"
 ) -> Iterator[str]:
   """Yields lines of words, their gold tags if known, and the predicted tags last."""
   between = "\t" if any(" " in x for example in examples for x in _words(example)) else " "
@@ -289,8 +280,3 @@ def to_prediction(example: NamesExample, prediction: Sequence[Span]) -> dict[str
     "texts": [span.text for span in prediction],
     "scores": [round(span.score, 4) for span in prediction],
   }
-
-
-def _is_conll_2012(path: Path) -> bool:
-  """Returns whether the first line that is not empty begins a document as in CoNLL-2012."""
-  return next((line.startswith(BEGIN) for _, line in lines(path) if line.strip()), False)

@@ -8,18 +8,10 @@ from typing import Any, NamedTuple
 
 from luke_jax.errors import InputError
 from luke_jax.files import Path
+from luke_jax.formats.files import Faults
+from luke_jax.formats.records import read_records
+from luke_jax.tasks import evaluation
 from luke_jax.tasks.calibration import Answered, wanted_of
-from luke_jax.tasks.evaluation import (
-  Evaluation,
-  Mark,
-  Mistake,
-  Outcome,
-  false_answers,
-  in_order,
-  outcomes,
-  precision_recall_f1,
-)
-from luke_jax.tasks.files import Faults, read_json_lines
 from luke_jax.tasks.ner.columns import has_tags, read_columns
 from luke_jax.tasks.ner.documents import NamesExample, labelled, to_characters
 from luke_jax.tasks.ner.files import is_json_lines, spans_in, tagged_spans
@@ -42,12 +34,12 @@ def score(gold: Sequence[Spans], predicted: Sequence[Spans]) -> dict[str, float]
   """
   scores = _measures(list(zip(gold, predicted, strict=True)))
   of_all = {name: scores[name] for name in ("f1", "precision", "recall")}
-  return of_all | false_answers(gold, predicted)
+  return of_all | evaluation.false_answers(gold, predicted)
 
 
 def _measures(pairs: Sequence[tuple[Spans, Spans]]) -> dict[str, float]:
   right, gold = (sum(len(g & p) for g, p in pairs), sum(len(g) for g, _ in pairs))
-  return precision_recall_f1(right, sum(len(p) for _, p in pairs), gold)
+  return evaluation.precision_recall_f1(right, sum(len(p) for _, p in pairs), gold)
 
 
 def read_predictions(path: Path, faults: Faults) -> dict[str, Predicted]:
@@ -56,7 +48,9 @@ def read_predictions(path: Path, faults: Faults) -> dict[str, Predicted]:
   Tags may be of any scheme and need not be legal in it. In columns ids are numbers in order.
   """
   if is_json_lines(path):
-    return dict(read_json_lines(path, _prediction, faults))
+    return dict(
+      read_records(path, lambda x, id, place: (id, Predicted(spans_in(x, place))), faults)
+    )
   documents = read_columns(path, faults)
   if not has_tags(documents):
     raise InputError(f"{path}: no tags; expected a column of words and one of predicted tags")
@@ -69,15 +63,11 @@ def read_predictions(path: Path, faults: Faults) -> dict[str, Predicted]:
   }
 
 
-def _prediction(value: Mapping[str, object], id: str, place: str) -> tuple[str, Predicted]:
-  return id, Predicted(spans_in(value, place))
-
-
 def score_file(
   examples: Sequence[NamesExample], predicted: Mapping[str, Predicted]
 ) -> dict[str, float]:
   """Returns the scores of predictions by id; a document without any has no predicted entity."""
-  ordered = in_order(examples, predicted, Predicted(()))
+  ordered = evaluation.in_order(examples, predicted, Predicted(()))
   pairs = [
     (_gold(example), _spans(example, x)) for example, x in zip(examples, ordered, strict=True)
   ]
@@ -126,7 +116,9 @@ def _without(spans: Sequence[Span], labels: Collection[str]) -> Sequence[Span]:
   return dataclasses.replace(spans, spans=others, tags=tags)
 
 
-def evaluate(examples: Sequence[NamesExample], predictions: Sequence[Sequence[Span]]) -> Evaluation:
+def evaluate(
+  examples: Sequence[NamesExample], predictions: Sequence[Sequence[Span]]
+) -> evaluation.Evaluation:
   """Returns scores, figures for each label, which label was taken for which, and mistakes."""
   gold = [_gold(example) for example in examples]
   predicted = [set(labelled(spans)) for spans in predictions]
@@ -140,7 +132,7 @@ def evaluate(examples: Sequence[NamesExample], predictions: Sequence[Sequence[Sp
   ]
   mistakes = _mistakes(examples, predictions)
   figures = (score(gold, predicted), _by_label(pairs), _confusion(pairs), mistakes)
-  return Evaluation(*figures, list(chain(*answers)), wanted_of(answers, map(len, gold)))
+  return evaluation.Evaluation(*figures, list(chain(*answers)), wanted_of(answers, map(len, gold)))
 
 
 def _by_label(pairs: Sequence[tuple[Spans, Spans]]) -> dict[str, dict[str, float]]:
@@ -166,7 +158,7 @@ def _confusion(pairs: Sequence[tuple[Spans, Spans]]) -> dict[tuple[str, str], in
 
 def _mistakes(
   examples: Sequence[NamesExample], predictions: Sequence[Sequence[Span]]
-) -> list[Mistake]:
+) -> list[evaluation.Mistake]:
   """Returns predicted spans that are not gold, and gold spans that no predicted one touches.
 
   The latter have the certainty with which their words were tagged as no name, if they were tagged.
@@ -174,7 +166,7 @@ def _mistakes(
   mistakes = []
   for example, spans in zip(examples, predictions, strict=True):
     gold, predicted = sorted(_gold(example)), labelled(spans)
-    all_spans = outcomes(gold, predicted)
+    all_spans = evaluation.outcomes(gold, predicted)
     for wrong, span in zip(predicted, spans, strict=True):
       if wrong not in gold:
         touched = [x for x in gold if _touch(x, wrong)]
@@ -207,13 +199,15 @@ def _touch(one: Labelled, other: Labelled) -> bool:
 
 
 def _shown(
-  example: NamesExample, at: Labelled, spans: Sequence[tuple[Labelled, Outcome]]
-) -> tuple[str, tuple[Mark, ...]]:
+  example: NamesExample, at: Labelled, spans: Sequence[tuple[Labelled, evaluation.Outcome]]
+) -> tuple[str, tuple[evaluation.Mark, ...]]:
   """Returns the sentence around a span, and marks for all spans in it, this one first."""
   start = max((s[0][0] for s in example.sentences if s[0][0] <= at.start), default=at.start)
   end = min((s[-1][1] for s in example.sentences if s[-1][1] >= at.end), default=at.end)
   inside = [(x, outcome) for x, outcome in spans if start <= x.start and x.end <= end]
-  marks = [Mark(x.start - start, x.end - start, x.label, outcome) for x, outcome in inside]
+  marks = [
+    evaluation.Mark(x.start - start, x.end - start, x.label, outcome) for x, outcome in inside
+  ]
   first = (at.start - start, at.end - start, at.label)
   return example.text[start:end], tuple(sorted(marks, key=lambda mark: mark[:3] != first))
 
@@ -222,9 +216,9 @@ def _mistake(
   example: NamesExample,
   gold: Sequence[Labelled],
   answer: tuple[Span | None, float],
-  shown: tuple[str, tuple[Mark, ...]],
-) -> Mistake:
+  shown: tuple[str, tuple[evaluation.Mark, ...]],
+) -> evaluation.Mistake:
   predicted, score = answer
   correct = ", ".join(f"{x.label}: {example.text[x.start : x.end]}" for x in gold) or "nothing"
   prediction = f"{predicted.label}: {predicted.text}" if predicted else "nothing"
-  return Mistake(example.id, *shown, correct, prediction, score)
+  return evaluation.Mistake(example.id, *shown, correct, prediction, score)

@@ -9,11 +9,11 @@ import numpy as np
 
 from luke_jax.errors import check_whole
 from luke_jax.files import Path
+from luke_jax.formats.files import Faults
 from luke_jax.models.system import Backbone
 from luke_jax.nn.losses import IGNORED
 from luke_jax.tasks.contract import RowLogits, TextTask
 from luke_jax.tasks.evaluation import Evaluation
-from luke_jax.tasks.files import Faults
 from luke_jax.tasks.known import task_class
 from luke_jax.tasks.ner import features, files, score
 from luke_jax.tasks.ner.columns import check_names
@@ -26,7 +26,7 @@ from luke_jax.text.rows import Sizes
 from luke_jax.training.task import Batch
 
 NIL = "NIL"  # the first label of a new model, of spans that are no entities
-LEAST = 8  # word pieces of a window
+LEAST_PIECES_OF_WINDOW = 8  # word pieces of a window
 # Candidates of a sentence, of which some have many more: losses are means over so many.
 USUAL = 256
 AUTHORS_PIECES = 16  # of the longest candidate, in the code of the paper's authors
@@ -68,7 +68,7 @@ class NamedEntities(TextTask[NamesExample, list[Span]]):
     check_whole(1, span_words=self.span_words)
     if self.span_pieces is not None:
       check_whole(1, span_pieces=self.span_pieces)
-    check_whole(LEAST, window=self.window)
+    check_whole(LEAST_PIECES_OF_WINDOW, window=self.window)
     object.__setattr__(self, "window", min(self.window, self.words))
 
   @classmethod
@@ -190,10 +190,7 @@ class ScoredSpan(NamedTuple):
 
 
 def entities_of(
-  examples: Sequence[NamesExample],
-  rows: Sequence[Row],
-  outputs: RowLogits,
-  labels: Sequence[str],
+  examples: Sequence[NamesExample], rows: Sequence[Row], outputs: RowLogits, labels: Sequence[str]
 ) -> list[list[Span]]:
   """Returns each document's entities in order; of overlapping ones, that with the highest logit."""
   candidates: list[list[ScoredSpan]] = [[] for _ in examples]

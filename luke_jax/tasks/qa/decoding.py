@@ -38,10 +38,7 @@ class _Scored(NamedTuple):
 
 
 def decode(
-  examples: Sequence[QuestionExample],
-  rows: Sequence[Row],
-  outputs: RowLogits,
-  choice: Choice,
+  examples: Sequence[QuestionExample], rows: Sequence[Row], outputs: RowLogits, choice: Choice
 ) -> list[list[Answer]]:
   """Returns the answers to each question with the highest sums of logits, the best first.
 

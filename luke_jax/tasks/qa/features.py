@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from luke_jax.errors import InputError, at
-from luke_jax.tasks.files import Faults
+from luke_jax.formats.files import Faults
 from luke_jax.tasks.qa.files import EntityReference, QuestionExample
 from luke_jax.text import Processor, Row, RowEntity
 from luke_jax.text.parts import (

@@ -7,17 +7,9 @@ from typing import Any, NamedTuple
 
 from luke_jax.errors import InputError
 from luke_jax.files import Path
+from luke_jax.formats.files import Faults, Text, check_fields, listed, read_json, read_text, string
+from luke_jax.formats.records import read_records
 from luke_jax.tasks.answers import check_language
-from luke_jax.tasks.files import (
-  Faults,
-  Text,
-  check_fields,
-  listed,
-  read_json,
-  read_text,
-  string,
-)
-from luke_jax.tasks.records import read_records
 from luke_jax.text.tokenizer import Bounds
 
 COLUMNS = ("text", "question", "answers", "title", "language")  # of a spreadsheet

@@ -14,13 +14,13 @@ import jax.numpy as jnp
 
 from luke_jax.errors import InputError, check_whole
 from luke_jax.files import Path
+from luke_jax.formats.files import Faults
 from luke_jax.models.system import Backbone
 from luke_jax.nn.losses import IGNORED, target_weights
 from luke_jax.pipeline.reads import Reads, cached
 from luke_jax.tasks.answers import check_language
 from luke_jax.tasks.contract import RowLogits, TextTask, outputs_of
 from luke_jax.tasks.evaluation import Evaluation
-from luke_jax.tasks.files import Faults
 from luke_jax.tasks.predictions import Answer
 from luke_jax.tasks.qa import decoding, features, score
 from luke_jax.tasks.qa.files import COLUMNS, EntityReference, QuestionExample, parse, read

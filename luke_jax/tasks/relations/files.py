@@ -11,8 +11,9 @@ from typing import Any, NamedTuple
 
 from luke_jax.errors import InputError
 from luke_jax.files import Path
-from luke_jax.tasks import label_studio
-from luke_jax.tasks.files import (
+from luke_jax.formats import label_studio
+from luke_jax.formats.datasets import is_table
+from luke_jax.formats.files import (
   Faults,
   check_fields,
   lines,
@@ -23,9 +24,7 @@ from luke_jax.tasks.files import (
   read_text,
   string,
 )
-from luke_jax.tasks.records import as_object, numbered, read_records
-from luke_jax.tasks.spreadsheets import is_spreadsheet
-from luke_jax.tasks.tables import is_table
+from luke_jax.formats.records import as_object, is_spreadsheet, numbered, read_records
 from luke_jax.text.alignment import AlignedEntity
 from luke_jax.text.tokenizer import Bounds
 
@@ -144,10 +143,7 @@ def _drawn(path: Path, faults: Faults) -> Iterator[tuple[str, object]]:
 
 _NUMBERED = re.compile(r"\s*\d+\s*\t")
 _TAG = re.compile(r"(</?e[12]>)")
-_ORDERS = (
-  ["<e1>", "</e1>", "<e2>", "</e2>"],
-  ["<e2>", "</e2>", "<e1>", "</e1>"],
-)
+_ORDERS = (["<e1>", "</e1>", "<e2>", "</e2>"], ["<e2>", "</e2>", "<e1>", "</e1>"])
 
 
 def _begins_tagged(line: str) -> bool:

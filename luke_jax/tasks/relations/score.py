@@ -7,6 +7,8 @@ from itertools import chain
 
 from luke_jax.errors import InputError
 from luke_jax.files import Path
+from luke_jax.formats.files import Faults, lines, string
+from luke_jax.formats.records import read_records
 from luke_jax.tasks.calibration import Answered, wanted_of
 from luke_jax.tasks.evaluation import (
   Evaluation,
@@ -16,7 +18,6 @@ from luke_jax.tasks.evaluation import (
   in_order,
   precision_recall_f1,
 )
-from luke_jax.tasks.files import Faults, lines, read_json_lines, string
 from luke_jax.tasks.predictions import Relation
 from luke_jax.tasks.relations.files import RelationExample
 
@@ -87,7 +88,7 @@ def read_predictions(path: Path, faults: Faults) -> dict[str, str] | list[str]:
   """
   first = next((line for _, line in lines(path) if line.strip()), "")
   if first.lstrip().startswith("{"):
-    return dict(read_json_lines(path, _prediction, faults))
+    return dict(read_records(path, _prediction, faults))
   if "\t" in first:
     return _by_id(path, faults)
   labels = []

@@ -7,6 +7,7 @@ from typing import ClassVar
 import numpy as np
 
 from luke_jax.errors import InputError
+from luke_jax.formats.files import Faults
 from luke_jax.heads.labels import PairHead
 from luke_jax.models.network import Network
 from luke_jax.models.system import Backbone
@@ -14,7 +15,6 @@ from luke_jax.nn.losses import IGNORED
 from luke_jax.tasks.aligned import AlignedVectors, Aligner, aligner
 from luke_jax.tasks.contract import RowLogits, TextTask
 from luke_jax.tasks.evaluation import Evaluation
-from luke_jax.tasks.files import Faults
 from luke_jax.tasks.label_checks import check_label
 from luke_jax.tasks.marked import marked_rows
 from luke_jax.tasks.predictions import Mention, Relation

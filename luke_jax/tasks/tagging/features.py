@@ -1,4 +1,4 @@
-"""Documents as rows: the words of a sentence with their tags, in a window around it."""
+"""Documents as rows: the words of a sentence with their tags or vectors, in a window around it."""
 
 import dataclasses
 import itertools
@@ -6,19 +6,82 @@ import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
+import jax
 import numpy as np
 
+from luke_jax.errors import InputError
+from luke_jax.formats.files import Faults
+from luke_jax.models.system import Backbone
 from luke_jax.nn.losses import IGNORED
-from luke_jax.tasks import word_vectors
-from luke_jax.tasks.files import Faults
+from luke_jax.pipeline.reads import Reads, cached
+from luke_jax.tasks.extra_inputs import ExtraInputs
 from luke_jax.tasks.ner.documents import NamesExample, to_words
-from luke_jax.tasks.ner.features import AROUND, lengths_of, tokenized, window
+from luke_jax.tasks.ner.features import SPECIAL, lengths_of, tokenized, window
 from luke_jax.tasks.ner.tags import Scheme, chunks, legal_chunks, tagged
 from luke_jax.tasks.predictions import Labelled, Span
-from luke_jax.tasks.word_vectors import ROWS
-from luke_jax.text import Processor, Row
+from luke_jax.text import Processor, Row, word_vectors
+from luke_jax.text.rows import Room
 from luke_jax.text.tokenizer import Bounds, Tokenizer
-from luke_jax.text.word_vectors import NONE
+
+ROWS = "vector_rows"  # of a row's `extra`: the numbers of its words in the file
+
+
+@cached(4)
+def open_vectors(folder: str) -> word_vectors.SentenceVectors:
+  """Returns the vectors of a folder, opened once in a process."""
+  return word_vectors.read_sentence_vectors(folder)
+
+
+def rows_of(folder: str, sentences: Sequence[Sequence[str]], place: str) -> np.ndarray:
+  """Returns the numbers of the words of a document's sentences in the file of a folder."""
+  vectors = open_vectors(folder)
+  return np.concatenate([vectors.rows(words, place) for words in sentences if words])
+
+
+@dataclasses.dataclass(frozen=True)
+class WordVectors(ExtraInputs):
+  """Vectors of the words of a task's files, from a folder; an empty name is none."""
+
+  folder: str
+
+  def reads(self) -> Reads:
+    """Returns the files of the vectors."""
+    if not self.folder:
+      return Reads()
+    return Reads(
+      (f"{self.folder}/{word_vectors.SENTENCES}",), (f"{self.folder}/{word_vectors.ARRAY}",)
+    )
+
+  def check(self, backbone: Backbone) -> None:
+    """Raises InputError for vectors that the model does not read, and where it lacks its own."""
+    shapes = self.shapes(backbone, 1)
+    wanted = shapes[word_vectors.VECTORS].shape[1:] if shapes else None
+    if wanted is None and self.folder:
+      raise InputError(
+        f"task.word_vectors: {self.folder}; expected none, for the model reads no vectors"
+      )
+    if wanted and not self.folder:
+      raise InputError("task.word_vectors: empty; expected a folder, for the model reads vectors")
+    if wanted and open_vectors(self.folder).shape != wanted:
+      there = " x ".join(map(str, open_vectors(self.folder).shape))
+      expected = " x ".join(map(str, wanted))
+      raise InputError(f"{self.folder}: vectors of {there}; expected {expected}, layers and width")
+
+  def rooms(self, backbone: Backbone, words: int) -> dict[str, Room]:
+    """Returns the room for the numbers of a row's words in the file."""
+    return {ROWS: Room((words,), word_vectors.NONE)} if self.shapes(backbone, words) else {}
+
+  def shapes(self, backbone: Backbone, words: int) -> dict[str, jax.ShapeDtypeStruct]:
+    """Returns the shape of a row's vectors, if the model reads them."""
+    room = backbone.config.beside(words).get(word_vectors.VECTORS)
+    return {word_vectors.VECTORS: jax.ShapeDtypeStruct(room.shape, room.dtype)} if room else {}
+
+  def batch(self, backbone: Backbone, arrays: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+    """Returns a batch with vectors in the place of their numbers, zero where there is none."""
+    numbers = arrays.pop(ROWS, None)
+    if numbers is None:
+      return arrays
+    return arrays | {word_vectors.VECTORS: open_vectors(self.folder)[numbers]}
 
 
 class Tagged(NamedTuple):
@@ -47,7 +110,7 @@ class Beside(NamedTuple):
     """Returns the arrays of a row that has the pieces from `left` to before `right`."""
     arrays = self.tokenizer.beside(self.words[left:right])
     if self.vectors is not None:
-      arrays[ROWS] = np.pad(self.vectors[left:right], 1, constant_values=NONE)
+      arrays[ROWS] = np.pad(self.vectors[left:right], 1, constant_values=word_vectors.NONE)
     return arrays
 
 
@@ -72,7 +135,7 @@ def features(
   lost = total = 0
   for number, (example, ids) in enumerate(tokenized(processor, examples, context)):
     with faults.caught():
-      lengths = lengths_of(example, ids, processor.max_length - AROUND)
+      lengths = lengths_of(example, ids, processor.max_length - SPECIAL)
       flat = np.array([id for pieces in ids for id in pieces], np.int32)
       edges = np.concatenate([[0], lengths.cumsum()])
       pieces = TaggedPieces(flat, edges, _beside(processor, example, lengths, vectors))
@@ -82,7 +145,12 @@ def features(
         targets = tags_of(example, apart, scheme)
         lost, total = lost + len(example.spans) - len(apart), total + len(example.spans)
       for row in _rows(processor, pieces, edges_of(example), context):
-        rows.append(_of_document(row, number, targets, numbers))
+        labels = None
+        if targets is not None:
+          labels = np.full(len(row.input_ids), IGNORED, np.int32)
+          of_words = [numbers.get(targets[word], IGNORED) for word in row.source.words]
+          labels[row.source.pieces] = of_words
+        rows.append(dataclasses.replace(row, example=number, labels=labels))
   if lost:
     warnings.warn(
       f"{lost} of {total} entities cannot be tagged: not whole words of a sentence, or in others;"
@@ -105,7 +173,7 @@ def _beside(
     flat += word.split() if count == 1 else tokenizer.units(word)
   if not folder:
     return Beside(tokenizer, flat, None)
-  rows = word_vectors.rows_of(folder, sentences, example.place)
+  rows = rows_of(folder, sentences, example.place)
   return Beside(tokenizer, flat, np.repeat(rows, lengths))
 
 
@@ -142,22 +210,14 @@ def tags_of(example: NamesExample, spans: Sequence[Labelled], scheme: Scheme) ->
   return tags
 
 
-def _of_document(
-  row: Row, number: int, tags: Sequence[str] | None, numbers: Mapping[str, int]
-) -> Row:
-  """Returns the row as one of a document, with labels if its tags are known."""
-  labels = None
-  if tags is not None:
-    labels = np.full(len(row.input_ids), IGNORED, np.int32)
-    of_words = [numbers.get(tags[word], IGNORED) for word in row.source.words]
-    labels[row.source.pieces] = of_words
-  return dataclasses.replace(row, example=number, labels=labels)
-
-
 def _rows(
   processor: Processor, document: TaggedPieces, edges: np.ndarray, context: bool
 ) -> Iterator[Row]:
-  special, room, first = processor.tokenizer.special, processor.max_length - AROUND, document.first
+  special, room, first = (
+    processor.tokenizer.special,
+    processor.max_length - SPECIAL,
+    document.first,
+  )
   none = np.zeros(0, np.int32)
   for begin, end in itertools.pairwise(edges.tolist()):
     for start, stop in _parts(first, begin, end, room):

@@ -10,6 +10,7 @@ import numpy as np
 
 from luke_jax.errors import InputError
 from luke_jax.files import Path
+from luke_jax.formats.files import Faults
 from luke_jax.heads.chain import ChainHead, unpacked
 from luke_jax.models.network import Network
 from luke_jax.models.system import Backbone
@@ -17,21 +18,13 @@ from luke_jax.nn import crf
 from luke_jax.nn.losses import IGNORED, target_weights
 from luke_jax.tasks.contract import RowLogits, TextTask
 from luke_jax.tasks.evaluation import Evaluation
-from luke_jax.tasks.files import Faults
 from luke_jax.tasks.ner import files
 from luke_jax.tasks.ner.columns import check_names
 from luke_jax.tasks.ner.documents import NamesExample, by_characters, to_words
-from luke_jax.tasks.ner.tags import (
-  PREFIXES,
-  Scheme,
-  is_tag,
-  may_follow,
-  scheme_of_labels,
-)
+from luke_jax.tasks.ner.tags import PREFIXES, Scheme, is_tag, may_follow, scheme_of_labels
 from luke_jax.tasks.predictions import Missed, Span, TaggedSpans
 from luke_jax.tasks.tagging import features, score
-from luke_jax.tasks.tagging.features import spans_of
-from luke_jax.tasks.word_vectors import WordVectors
+from luke_jax.tasks.tagging.features import WordVectors, spans_of
 from luke_jax.text import Processor, Row
 from luke_jax.text.rows import Sizes
 from luke_jax.training.task import Batch
@@ -212,8 +205,8 @@ class Tagging(TextTask[NamesExample, TaggedSpans]):
     return files.to_prediction(example, prediction) | {"tags": list(prediction.tags)}
 
 
-TOGETHER = 64  # rows, of like length, whose best paths are looked for at once
-FEW = 8  # a smaller number of rows is padded to
+ROWS_TOGETHER = 64  # rows, of like length, whose best paths are looked for at once
+LEAST_PADDED_ROWS = 8  # a smaller number of rows is padded to
 SHORTEST = 16  # padded number of words
 Best = tuple[np.ndarray, np.ndarray]  # of a row's words: numbers of tags, and their probabilities
 
@@ -250,11 +243,11 @@ def _best_paths(logits: Sequence[np.ndarray], chain: np.ndarray) -> list[Best]:
   best: list[Any] = [None] * len(logits)
   by_length: dict[int, list[int]] = {}
   for i, of_row in enumerate(logits):
-    by_length.setdefault(max(SHORTEST, _power(len(of_row))), []).append(i)
+    by_length.setdefault(max(SHORTEST, 1 << (len(of_row) - 1).bit_length()), []).append(i)
   for length, alike in by_length.items():
-    for first in range(0, len(alike), TOGETHER):
-      numbers = alike[first : first + TOGETHER]
-      height = FEW if len(numbers) <= FEW else TOGETHER
+    for first in range(0, len(alike), ROWS_TOGETHER):
+      numbers = alike[first : first + ROWS_TOGETHER]
+      height = LEAST_PADDED_ROWS if len(numbers) <= LEAST_PADDED_ROWS else ROWS_TOGETHER
       shape = (height, length, chain.shape[1])
       emissions, mask = np.zeros(shape, np.float32), np.zeros(shape[:2], bool)
       for place, i in enumerate(numbers):
@@ -272,10 +265,6 @@ def _paths(emissions: jax.Array, mask: jax.Array, chain: jax.Array) -> tuple[jax
   chances = crf.marginals(emissions, mask, scores)
   chosen = jnp.maximum(paths, 0)[..., None]
   return paths, jnp.take_along_axis(chances, chosen, axis=-1)[..., 0]
-
-
-def _power(number: int) -> int:
-  return 1 << (number - 1).bit_length()
 
 
 def tagged_spans(

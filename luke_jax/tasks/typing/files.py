@@ -6,17 +6,8 @@ from collections.abc import Iterator, Mapping
 
 from luke_jax.errors import InputError
 from luke_jax.files import Path
-from luke_jax.tasks.files import (
-  Faults,
-  check_fields,
-  lines,
-  listed,
-  read_json,
-  read_links,
-  read_text,
-  string,
-)
-from luke_jax.tasks.records import read_records
+from luke_jax.formats import files
+from luke_jax.formats.records import read_records
 from luke_jax.text.alignment import AlignedEntity
 from luke_jax.text.tokenizer import Bounds
 
@@ -39,7 +30,7 @@ class TypingExample:
   links: tuple[AlignedEntity, ...] = ()  # entities that the text names
 
 
-def read(path: Path, faults: Faults) -> list[TypingExample]:
+def read(path: Path, faults: files.Faults) -> list[TypingExample]:
   """Reads JSON lines, Open Entity and FIGER as the authors of ERNIE published them, or FIGER's own.
 
   Spreadsheets are read too.
@@ -54,23 +45,23 @@ def read(path: Path, faults: Faults) -> list[TypingExample]:
 
 def parse(value: Mapping[str, object], id: str, place: str) -> TypingExample:
   """Returns the example in an object of JSON lines."""
-  check_fields(value, FIELDS, place)
-  text = read_text(value, place)
+  files.check_fields(value, FIELDS, place)
+  text = files.read_text(value, place)
   span = text.span(value.get("span"), "span")
   labels = labels_in(value, place) if "labels" in value else None
-  return TypingExample(id, place, text.text, span, labels, read_links(value, text, place))
+  return TypingExample(id, place, text.text, span, labels, files.read_links(value, text, place))
 
 
 def labels_in(value: Mapping[str, object], place: str) -> tuple[str, ...]:
   """Returns the labels of an object, each once."""
-  labels = listed(value, "labels", place)
+  labels = files.listed(value, "labels", place)
   if not all(isinstance(label, str) and label for label in labels):
     raise InputError(f"{place}: labels: {labels!r}; expected strings that are not empty")
   return tuple(dict.fromkeys(labels))
 
 
-def _open_entity(path: Path, faults: Faults) -> Iterator[TypingExample]:
-  items = read_json(path)
+def _open_entity(path: Path, faults: files.Faults) -> Iterator[TypingExample]:
+  items = files.read_json(path)
   if not isinstance(items, list):
     raise InputError(f"{path}: a {type(items).__name__}; expected a list of examples")
   for number, item in enumerate(items, start=1):
@@ -78,7 +69,7 @@ def _open_entity(path: Path, faults: Faults) -> Iterator[TypingExample]:
     with faults.caught():
       if not isinstance(item, dict) or not item.keys() >= OPEN_ENTITY:
         raise InputError(f"{place}: expected an object with {', '.join(sorted(OPEN_ENTITY))}")
-      sentence = string(item, "sent", place)
+      sentence = files.string(item, "sent", place)
       value = {"text": sentence, "span": [item["start"], item["end"]], "labels": item["labels"]}
       value["links"] = item.get("ents", [])  # in ERNIE's own copy
       yield _without_codes(parse(value, str(number), place))
@@ -105,7 +96,7 @@ def _brackets(text: str) -> str:
   return text
 
 
-def _figer(path: Path, faults: Faults) -> Iterator[TypingExample]:
+def _figer(path: Path, faults: files.Faults) -> Iterator[TypingExample]:
   """Yields an example for each mention of FIGER's gold file: its id counts the mentions.
 
   Each line has a token, a tab and the types of a mention that begins there, or O:
@@ -124,7 +115,7 @@ def _figer(path: Path, faults: Faults) -> Iterator[TypingExample]:
 def _sentences(path: Path) -> Iterator[tuple[str, list[str], list[str]]]:
   """Yields the place, the tokens and the tags of each sentence."""
   place, tokens, tags = "", [], []
-  for number, line in itertools.chain(lines(path), [(0, "")]):
+  for number, line in itertools.chain(files.lines(path), [(0, "")]):
     if not line.strip():
       if tokens:
         yield place, tokens, tags

@@ -3,19 +3,21 @@
 from collections.abc import Mapping, Sequence
 from itertools import chain
 
-from luke_jax.errors import InputError
 from luke_jax.files import Path
+from luke_jax.formats.files import Faults
+from luke_jax.formats.records import read_records
 from luke_jax.tasks.calibration import Answered, wanted_of
 from luke_jax.tasks.evaluation import (
   Evaluation,
   Mark,
   Mistake,
+  f1_of_sets,
   false_answers,
+  gold_labels,
   in_order,
   outcomes,
   precision_recall_f1,
 )
-from luke_jax.tasks.files import Faults, read_json_lines
 from luke_jax.tasks.predictions import Types
 from luke_jax.tasks.typing.files import TypingExample, labels_in
 
@@ -70,31 +72,21 @@ def best_threshold(
 
 def read_predictions(path: Path, faults: Faults) -> dict[str, set[str]]:
   """Reads the labels in JSON lines of predictions, by the ids of their examples."""
-  return dict(read_json_lines(path, _prediction, faults))
-
-
-def _prediction(value: Mapping[str, object], id: str, place: str) -> tuple[str, set[str]]:
-  return id, set(labels_in(value, place))
+  return dict(read_records(path, lambda x, id, place: (id, set(labels_in(x, place))), faults))
 
 
 def score_file(
   examples: Sequence[TypingExample], predicted: Mapping[str, set[str]]
 ) -> dict[str, float]:
   """Returns the scores of predictions by id; an example without one has no predicted labels."""
-  return score([_gold(example) for example in examples], in_order(examples, predicted, set()))
-
-
-def _gold(example: TypingExample) -> set[str]:
-  if example.labels is None:
-    raise InputError(f"{example.place}: labels: missing; expected a list of them")
-  return set(example.labels)
+  return score([gold_labels(example) for example in examples], in_order(examples, predicted, set()))
 
 
 def evaluate(
   examples: Sequence[TypingExample], predictions: Sequence[Types], labels: Sequence[str]
 ) -> Evaluation:
   """Returns scores, the best threshold, figures for each label, and the mistakes."""
-  gold = list(map(_gold, examples))
+  gold = list(map(gold_labels, examples))
   predicted = [{span.label for span in types} for types in predictions]
   threshold, f1 = best_threshold(gold, [types.logits for types in predictions])
   scores = score(gold, predicted) | {"best_threshold": threshold, "best_threshold_f1": f1}
@@ -103,26 +95,15 @@ def evaluate(
     [Answered(span.score, span.label in right) for span in types]
     for right, types in zip(gold, predictions, strict=True)
   ]
-  table, wanted = _by_label(gold, predicted, labels), wanted_of(answers, map(len, gold))
+  table = f1_of_sets(gold, predicted, sorted({*labels, *set().union(*gold, *predicted)}))
+  wanted = wanted_of(answers, map(len, gold))
   return Evaluation(scores, table, {}, mistakes, list(chain(*answers)), wanted)
-
-
-def _by_label(
-  gold: Sequence[set[str]], predicted: Sequence[set[str]], labels: Sequence[str]
-) -> dict[str, dict[str, float]]:
-  table = {}
-  for label in sorted({*labels, *set().union(*gold, *predicted)}):
-    right = sum(label in g and label in p for g, p in zip(gold, predicted, strict=True))
-    count = sum(label in g for g in gold)
-    table[label] = precision_recall_f1(right, sum(label in p for p in predicted), count)
-    table[label]["count"] = count
-  return table
 
 
 def _mistakes(examples: Sequence[TypingExample], predictions: Sequence[Types]) -> list[Mistake]:
   mistakes = []
   for example, types in zip(examples, predictions, strict=True):
-    gold, predicted = _gold(example), {span.label: span.score for span in types}
+    gold, predicted = gold_labels(example), {span.label: span.score for span in types}
     if gold != predicted.keys():
       wrong = [value for label, value in predicted.items() if label not in gold]
       marks = tuple(Mark(*example.span, *x) for x in outcomes(sorted(gold), sorted(predicted)))

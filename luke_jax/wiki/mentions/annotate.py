@@ -10,12 +10,14 @@ from urllib.parse import unquote
 
 import numpy as np
 
-from luke_jax.files import Path
+from luke_jax.files import Path, read_json
+from luke_jax.text.alignment import AlignedEntity
 from luke_jax.wiki.mentions.table import Candidate, Mentions
 from luke_jax.wiki.read.pages import Page, page_from_bytes
+from luke_jax.wiki.read.wikidata import read_names
 from luke_jax.wiki.stages.files import open_records
 from luke_jax.wiki.stages.page_stage import shard_path, shards_of
-from luke_jax.wiki.stages.stage import check_made_of, read_finished
+from luke_jax.wiki.stages.stage import MANIFEST, check_made_of, read_finished
 from luke_jax.wiki.stages.string_table import ABSENT
 from luke_jax.wiki.stages.title_stage import NOWHERE, Titles
 from luke_jax.wiki.stages.tokens import TOKEN, folded_token, name_of, token_hashes
@@ -159,3 +161,37 @@ class BuiltPages:
     """Returns the number of the record of each title in a shard; redirects have none."""
     pages = [title.redirect is None for title in self._shards.read_names(shard).titles]
     return np.cumsum(pages) - 1
+
+
+class MentionLinker:
+  """Finds the names of a wiki's pages in a text; each means the page that it links to most."""
+
+  def __init__(
+    self,
+    mentions: Mentions,
+    entities: Mapping[str, str],
+    *,
+    min_link_probability: float = LINKED_OFTEN,
+  ):
+    """Links to `entities`, names in the graph by the title of their page."""
+    self.mentions, self.entities = mentions, entities
+    self.min_link_probability = min_link_probability
+
+  @classmethod
+  def of(cls, build: str | Path, titles: str | Path) -> "MentionLinker":
+    """Reads the mentions of a build, and a file of titles with their Qids or Wikidata's dump."""
+    build, titles = Path(build), Path(titles)
+    mentions = Mentions(build)
+    site = read_json(build / "pages" / MANIFEST)["made_of"]["site"]["database"]
+    return cls(mentions, dict(read_names(titles, site)))
+
+  def __call__(self, text: str) -> list[AlignedEntity]:
+    """Returns the links of a text; a score is the share of the name's uses that lead there."""
+    names = annotate(text, self.mentions, min_link_probability=self.min_link_probability)
+    return [
+      AlignedEntity(
+        self.entities[best.title], name.start, name.end, name.link_probability * best.prior
+      )
+      for name, best in ((name, name.candidates[0]) for name in names)
+      if best.title in self.entities
+    ]

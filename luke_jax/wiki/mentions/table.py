@@ -7,15 +7,7 @@ import numpy as np
 from luke_jax.errors import InputError
 from luke_jax.files import Path
 from luke_jax.files.copies import local
-from luke_jax.wiki.mentions.stages import (
-  DOCUMENTS,
-  SOURCES,
-  TOTALS,
-  link_probabilities,
-  read_candidates,
-  sources_of,
-  weights_of,
-)
+from luke_jax.wiki.mentions import stages
 from luke_jax.wiki.stages.stage import MANIFEST, check_made_of
 from luke_jax.wiki.stages.title_stage import Titles
 from luke_jax.wiki.stages.tokens import Names
@@ -44,10 +36,10 @@ class Mentions:
       raise InputError(f"{table}: no table of mentions; expected luke-jax wiki mentions to make it")
     check_made_of(table, "titles")
     self.titles, self.names = Titles(folder / "titles"), Names(table)
-    self._starts, self._pages, self._links, self._masks = read_candidates(table)
-    self._further = (table / SOURCES).exists()
-    self._totals = np.asarray(np.load(local(table / TOTALS), mmap_mode="r"))
-    self._documents = np.asarray(np.load(local(table / DOCUMENTS), mmap_mode="r"))
+    self._starts, self._pages, self._links, self._masks = stages.read_candidates(table)
+    self._further = (table / stages.SOURCES).exists()
+    self._totals = np.asarray(np.load(local(table / stages.TOTALS), mmap_mode="r"))
+    self._documents = np.asarray(np.load(local(table / stages.DOCUMENTS), mmap_mode="r"))
 
   def __reduce__(self):
     return Mentions, (self.folder,)
@@ -61,7 +53,7 @@ class Mentions:
 
   def link_probabilities(self, names: np.ndarray) -> np.ndarray:
     """Returns for each name the share of the pages with it where it is a link."""
-    return link_probabilities(self._totals[names], self._documents[names])
+    return stages.link_probabilities(self._totals[names], self._documents[names])
 
   def candidates(self, name: int, min_prior: float = 0.0) -> list[Candidate]:
     """Returns the pages of a name with at least that prior, the most linked first."""
@@ -78,11 +70,11 @@ class Mentions:
 
   def _of_sources(self, places: slice, min_prior: float) -> list[Candidate]:
     links, masks = self._links[places], self._masks[places]
-    weights = weights_of(links, masks)
+    weights = stages.weights_of(links, masks)
     rows = zip(
       self._pages[places].tolist(),
       (weights / weights.sum()).tolist(),
-      map(sources_of, links.tolist(), masks.tolist()),
+      map(stages.sources_of, links.tolist(), masks.tolist()),
       strict=True,
     )
     return [

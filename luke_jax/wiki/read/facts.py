@@ -138,8 +138,11 @@ def type_phrase(sentence: str, title: str, language: str) -> str | None:
   if grammar.lists.match(title):
     return grammar.list
   text = _without_parentheses(sentence[:_LONGEST])
-  start = _after_title(text, title)
-  text = _first_clause(text, start, grammar)
+  name = _QUALIFIER.sub("", title)
+  place = text[: len(name) + 20].find(name)
+  start = place + len(name) if place >= 0 else 0
+  stop = text.find(";", start)
+  text = text[:stop] if stop >= 0 and grammar.any_verb.search(text, start, stop) else text
   match = grammar.verb.search(text, start)
   words = _phrase(text[match.end() :], grammar) if match else []
   if match and match[1]:  # one of the cities
@@ -163,19 +166,6 @@ def _without_parentheses(text: str) -> str:
   if depth == 0:
     parts.append(text[at:])
   return _SPACES.sub(" ", " ".join(parts)).strip().replace(" ,", ",").replace(" .", ".")
-
-
-def _after_title(text: str, title: str) -> int:
-  """Returns the place after the title that a sentence begins with, for a title may have a verb."""
-  name = _QUALIFIER.sub("", title)
-  place = text[: len(name) + 20].find(name)
-  return place + len(name) if place >= 0 else 0
-
-
-def _first_clause(text: str, start: int, grammar: Grammar) -> str:
-  """Returns a sentence up to a semicolon that stands after a verb."""
-  stop = text.find(";", start)
-  return text[:stop] if stop >= 0 and grammar.any_verb.search(text, start, stop) else text
 
 
 def _phrase(text: str, grammar: Grammar) -> list[str]:

@@ -3,27 +3,11 @@
 from typing import NamedTuple
 
 # MediaWiki's own names, which every wiki accepts beside its local ones.
-CANONICAL_NAMESPACES = {
-  "media": -2,
-  "special": -1,
-  "talk": 1,
-  "user": 2,
-  "user talk": 3,
-  "project": 4,
-  "project talk": 5,
-  "file": 6,
-  "file talk": 7,
-  "image": 6,
-  "image talk": 7,
-  "mediawiki": 8,
-  "mediawiki talk": 9,
-  "template": 10,
-  "template talk": 11,
-  "help": 12,
-  "help talk": 13,
-  "category": 14,
-  "category talk": 15,
-}
+CANONICAL_NAMESPACES = {"media": -2, "special": -1, "talk": 1, "user": 2, "user talk": 3}
+CANONICAL_NAMESPACES |= {"project": 4, "project talk": 5, "file": 6, "file talk": 7, "image": 6}
+CANONICAL_NAMESPACES |= {"image talk": 7, "mediawiki": 8, "mediawiki talk": 9, "template": 10}
+CANONICAL_NAMESPACES |= {"template talk": 11, "help": 12, "help talk": 13, "category": 14}
+CANONICAL_NAMESPACES |= {"category talk": 15}
 
 
 class Language(NamedTuple):
@@ -94,10 +78,7 @@ LANGUAGES = {
   "ko": Language(("그림", "파일"), ("분류",), ("백",), ("동음이의", "동명이인", "동음이의어 문서")),
   "nl": Language(("Afbeelding", "Bestand"), ("Categorie",), ("WP",), ("Dp", "Doorverwijspagina")),
   "pl": Language(
-    ("Grafika", "Plik"),
-    ("Kategoria",),
-    ("WP",),
-    ("Ujednoznacznienie", "Strona ujednoznaczniająca"),
+    ("Grafika", "Plik"), ("Kategoria",), ("WP",), ("Ujednoznacznienie", "Strona ujednoznaczniająca")
   ),
   "pt": Language(
     ("Imagem", "Ficheiro", "Arquivo"),
@@ -136,15 +117,9 @@ DESCRIPTIONS = (
   *("Short description", "Shortdescription", "Short-description", "Short desc", "Shortdesc"),
   "ShortDescription",
 )
-LOCAL_DESCRIPTIONS = {
-  "ar": ("وصف قصير",),
-  "bn": ("সংক্ষিপ্ত বিবরণ",),
-  "hi": ("संक्षिप्त विवरण",),
-  "ko": ("짧은 설명",),
-  "tr": ("Kısa açıklama",),
-  "vi": ("Mô tả ngắn",),
-  "zh": ("短描述",),
-}
+LOCAL_DESCRIPTIONS = {"ar": ("وصف قصير",), "bn": ("সংক্ষিপ্ত বিবরণ",), "hi": ("संक्षिप्त विवरण",)}
+LOCAL_DESCRIPTIONS |= {"ko": ("짧은 설명",), "tr": ("Kısa açıklama",), "vi": ("Mô tả ngắn",)}
+LOCAL_DESCRIPTIONS |= {"zh": ("短描述",)}
 
 # Parts of the names of templates that are a page's box of facts, in all languages and in one.
 INFOBOXES = ("Infobox", "Taxobox")

@@ -30,36 +30,11 @@ _SEVERAL = re.compile(r"([0-9]+)\+(.*)")
 _NO_TARGET = re.compile(r"[\[\]|{}<>]")
 _NUMBER = re.compile(r"[-−+]?[0-9][0-9.,/]*")
 # Between the numbers of a range, as `convert` shows them.
-_RANGES = {
-  "to": " to ",
-  "to(-)": " to ",
-  "-": "–",
-  "–": "–",
-  "and": " and ",
-  "or": " or ",
-  "x": " by ",
-  "×": " × ",
-  "by": " by ",
-  "+/-": " ± ",
-  "±": " ± ",
-}
-_UNITS = {
-  "km2": "km²",
-  "m2": "m²",
-  "sqkm": "km²",
-  "sqm": "m²",
-  "cm2": "cm²",
-  "km3": "km³",
-  "m3": "m³",
-  "cm3": "cm³",
-  "C": "°C",
-  "F": "°F",
-  "sqmi": "sq mi",
-  "sqft": "sq ft",
-  "cuft": "cu ft",
-  "cuyd": "cu yd",
-  "acre": "acres",
-}
+_RANGES = {"to": " to ", "to(-)": " to ", "-": "–", "–": "–", "and": " and ", "or": " or "}
+_RANGES |= {"x": " by ", "×": " × ", "by": " by ", "+/-": " ± ", "±": " ± "}
+_UNITS = {"km2": "km²", "m2": "m²", "sqkm": "km²", "sqm": "m²", "cm2": "cm²", "km3": "km³"}
+_UNITS |= {"m3": "m³", "cm3": "cm³", "C": "°C", "F": "°F", "sqmi": "sq mi", "sqft": "sq ft"}
+_UNITS |= {"cuft": "cu ft", "cuyd": "cu yd", "acre": "acres"}
 # Words among the sounds of a pronunciation that say whose it is.
 _NO_SOUNDS = frozenset(("lang", "pron", "us", "uk", "also", "local", "icon"))
 
@@ -186,13 +161,8 @@ _JAPANESE: Rows = {
   "生年月日, 生年月日と年齢": ("{1}年{2}月{3}日",),
 }
 
-IN_ONE: dict[str, Rows] = {
-  "en": _ENGLISH,
-  "de": _GERMAN,
-  "fr": _FRENCH,
-  "es": _SPANISH,
-  "ja": _JAPANESE,
-}
+IN_ONE: dict[str, Rows] = {"en": _ENGLISH, "de": _GERMAN, "fr": _FRENCH, "es": _SPANISH}
+IN_ONE |= {"ja": _JAPANESE}
 
 _CODES = """
   en de fr es ja it pt la el grc ru uk pl cs hu ro tr ar he fa hi zh ko

@@ -73,7 +73,7 @@ _ENGLISH = Grammar(
   verb=re.compile(
     rf"\b(?:is|was|are|were|will be|has been|had been|would be)(?:,? (?:{_ADVERBS}))*+"
     rf" (?:(one) (?:of|among) (?:the|several|many|some|a|his|her|their|its|only|{_COUNTS}|\d+)"
-    r"(?: \d+)?|any of (?:the|several|various)|a|an|the|any|another)\b(?!-)\s*",
+    r"(?: \d+)?|any of (?:the|several|various)|a|an|the|any|another)\b(?!-)\s*"
   ),
   any_verb=re.compile(r"\b(?:is|was|are|were)\b"),
   named=re.compile(

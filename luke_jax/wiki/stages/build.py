@@ -20,12 +20,7 @@ from luke_jax.wiki.stages.shuffle_stage import Scatter, Shuffle
 from luke_jax.wiki.stages.sources import BuildSource, Settings, source_of
 from luke_jax.wiki.stages.stage import MANIFEST, Done, Engine, Stage, discard, finished
 from luke_jax.wiki.stages.title_stage import MakeTitles
-from luke_jax.wiki.stages.vocabulary_stage import (
-  SPECIAL,
-  VOCABULARY,
-  CountLinks,
-  MakeVocabulary,
-)
+from luke_jax.wiki.stages.vocabulary_stage import SPECIAL, VOCABULARY, CountLinks, MakeVocabulary
 
 StageName = Literal["pages", "titles", "counts", "vocabulary", "records", "pretraining"]
 STAGES: tuple[StageName, ...] = get_args(StageName)

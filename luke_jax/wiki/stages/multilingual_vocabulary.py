@@ -9,8 +9,7 @@ import numpy as np
 
 from luke_jax.errors import InputError
 from luke_jax.files import Path, read_json, whole
-from luke_jax.wiki.read.wikidata import read_items
-from luke_jax.wiki.read.wikidata_sql import SQL, Sitelink, read_sql
+from luke_jax.wiki.read.wikidata import SQL, Sitelink, read_items, read_sql
 from luke_jax.wiki.stages.stage import MANIFEST, check_made_of, read_finished
 from luke_jax.wiki.stages.string_table import ABSENT
 from luke_jax.wiki.stages.title_stage import Titles
@@ -44,7 +43,12 @@ def read_languages(folders: Sequence[Path]) -> list[LanguagePages]:
   """Returns the pages and links that several builds counted, in the order of the codes."""
   by_code: dict[str, tuple[Path, LanguagePages]] = {}
   for folder in folders:
-    language = _language(folder)
+    check_made_of(folder / "counts", "titles")
+    counts = read_finished(folder / "counts")
+    site = read_json(folder / "pages" / MANIFEST)["made_of"]["site"]
+    table = Titles(folder / "titles")
+    numbers = link_counts(folder / "counts", len(counts.shards), len(table))
+    language = LanguagePages(site["language"], site["database"], table, numbers)
     if language.code in by_code:
       other, _ = by_code[language.code]
       raise InputError(f"{folder}: in {language.code!r} as {other} is; expected another language")
@@ -148,12 +152,3 @@ def write_joined(
 
 def _line(id: int, entities: Sequence[tuple[str, str | None]], count: int) -> str:
   return json.dumps({"id": id, "entities": entities, "count": count}, ensure_ascii=False) + "\n"
-
-
-def _language(folder: Path) -> LanguagePages:
-  check_made_of(folder / "counts", "titles")
-  counts = read_finished(folder / "counts")
-  site = read_json(folder / "pages" / MANIFEST)["made_of"]["site"]
-  table = Titles(folder / "titles")
-  numbers = link_counts(folder / "counts", len(counts.shards), len(table))
-  return LanguagePages(site["language"], site["database"], table, numbers)

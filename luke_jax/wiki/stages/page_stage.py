@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
-from luke_jax.files import Path, whole
+from luke_jax.files import Path, write_text
 from luke_jax.wiki.read.dump import Site, read_pages
 from luke_jax.wiki.read.dump_parts import DumpPart
 from luke_jax.wiki.read.markup import LINK
@@ -110,8 +110,7 @@ def write_pages(folder: Path, shard: int, shards: int, pages: Iterable[Page]) ->
       yield page_to_bytes(page)
 
   write_records(shard_path(folder, "pages", shard, shards), records(), _OPTIONS)
-  with whole(_names_path(folder, shard, shards)) as part:
-    part.write_text(json.dumps([titles, links], ensure_ascii=False), encoding="utf-8")
+  write_text(_names_path(folder, shard, shards), json.dumps([titles, links], ensure_ascii=False))
   return {**counts, "links": links.total()}
 
 

@@ -10,15 +10,7 @@ from rich.text import Text
 
 from luke_jax.files import read_json
 from luke_jax.terminal import Console
-from luke_jax.wiki.stages.stage import (
-  Done,
-  Engine,
-  Stage,
-  finish,
-  finished,
-  shard_notes,
-  under_way,
-)
+from luke_jax.wiki.stages.stage import Done, Engine, Stage, finish, finished, shard_notes, under_way
 
 _SECONDS = 0.5  # between two looks at the notes of the shards that are done
 _UNITS = ("pages", "records")

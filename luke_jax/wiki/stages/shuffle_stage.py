@@ -21,7 +21,7 @@ from luke_jax.wiki.stages.stage import read_finished
 _OPTIONS = "group_size:1"  # for random access
 RECORDS_PER_FILE = 2**14  # about 40 MB, which a worker has in memory
 _ONCE = "group_size:1,uncompressed"  # for random access, once: packing costs more than it saves
-_MOST = 32  # shards, each of which every file of the result opens
+_MOST_SHARDS = 32  # shards, each of which every file of the result opens
 _HELD = 2**25  # bytes of records in memory
 
 
@@ -42,7 +42,7 @@ class Scatter:
   @property
   def shards(self) -> int:
     """The number of shards."""
-    return min(len(self.sizes), _MOST)
+    return min(len(self.sizes), _MOST_SHARDS)
 
   def __call__(self, shard: int) -> Mapping[str, int]:
     """Writes the blocks."""

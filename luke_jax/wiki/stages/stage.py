@@ -124,7 +124,8 @@ def finish(stage: Stage, engine: Engine) -> Done:
   try:
     engine(MakeShard(stage), missing)
   finally:
-    _raise_written_fault(stage.folder)
+    for path in sorted((stage.folder / NOTES).glob(f"*.{_FAULT}")):
+      raise InputError(str(read_json(path)))
   done = _end(stage)
   if stage.folder != folder:
     _replace(folder, stage.folder)
@@ -283,9 +284,3 @@ def _sizes(folder: Path) -> dict[str, int]:
     for name, size in sizes(folder).items()
     if "/" not in name and name not in ours and not is_part(folder / name)
   }
-
-
-def _raise_written_fault(folder: Path) -> None:
-  """Raises the error that a shard wrote down, in whichever process it was made."""
-  for path in sorted((folder / NOTES).glob(f"*.{_FAULT}")):
-    raise InputError(str(read_json(path)))

@@ -18,7 +18,7 @@ from luke_jax.wiki.stages.files import save_array
 BLOB, OFFSETS, SLOTS = "strings.bin", "offsets.npy", "slots.npy"
 ABSENT = -1
 _LOAD = 0.6  # share of the slots in use, at which a search reads two or three
-_MOST = 2**31 - 2
+_MOST_STRINGS = 2**31 - 2
 
 
 class StringTable:
@@ -78,8 +78,8 @@ def write_string_table(folder: Path, strings: Iterable[str]) -> None:
       position += len(data)
       ends.append(position)
       hashes.append(_hash(data))
-  if len(hashes.array()) > _MOST:
-    raise InputError(f"{folder}: {len(hashes.array())} strings; expected at most {_MOST}")
+  if len(hashes.array()) > _MOST_STRINGS:
+    raise InputError(f"{folder}: {len(hashes.array())} strings; expected at most {_MOST_STRINGS}")
   save_array(folder / OFFSETS, ends.array())
   save_array(folder / SLOTS, _slots(hashes.array()))
 

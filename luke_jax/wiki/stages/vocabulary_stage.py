@@ -76,7 +76,9 @@ class MakeVocabulary:
       pages = selected_pages(titles, counts, self.selection)
       ids = np.full(len(titles), NOWHERE, np.int32)
       ids[pages] = np.arange(len(SPECIAL), len(SPECIAL) + len(pages))
-      vocab = _vocabulary(titles, counts, pages)
+      names = [*SPECIAL, *(titles.table[page] for page in pages.tolist())]
+      numbers = [0] * len(SPECIAL) + counts[pages].tolist()
+      vocab = EntityVocab({name: id for id, name in enumerate(names)}, counts=numbers)
     save_array(self.folder / IDS, ids)
     save_array(self.folder / UNKNOWN_ID, np.array(vocab.unknown_id))
     with whole(self.folder / VOCABULARY) as part:
@@ -130,12 +132,6 @@ def _most_linked(pages: np.ndarray, counts: np.ndarray, titles: Titles, most: in
   candidates: list[int] = pages[counts[pages] >= least].tolist()
   candidates.sort(key=lambda page: (-counts[page], titles.table[page]))
   return np.array(candidates[:most], np.int64)
-
-
-def _vocabulary(titles: Titles, counts: np.ndarray, pages: np.ndarray) -> EntityVocab:
-  names = [*SPECIAL, *(titles.table[page] for page in pages.tolist())]
-  numbers = [0] * len(SPECIAL) + counts[pages].tolist()
-  return EntityVocab({name: id for id, name in enumerate(names)}, counts=numbers)
 
 
 def _ids_in(vocab: EntityVocab, titles: Titles, language: str | None, path: Path) -> np.ndarray:

@@ -41,10 +41,7 @@ def arrays(streams=3, width=4):
     "output": {"kernel": kernel, "bias": bias},
     "combination": {"kernel": joined.reshape(streams, width, width), "bias": joined_bias},
     "attention_norm": norm,
-    "mlp": {
-      "up": {"kernel": up[0], "bias": up[1]},
-      "down": {"kernel": down[0], "bias": down[1]},
-    },
+    "mlp": {"up": {"kernel": up[0], "bias": up[1]}, "down": {"kernel": down[0], "bias": down[1]}},
     "mlp_norm": norm,
   }
 

@@ -55,11 +55,7 @@ def test_parameter_counts():
   assert size(params["aligned_entities"]) == 77_100
   stacks = {run: size(part) for run, part in params["ernie_thu"]["encoder"].items()}
   layer = stacks["from_0"] // 5  # of a BERT
-  assert stacks == {
-    "from_0": 5 * layer,
-    "from_5": layer + 617_772,
-    "from_6": 6 * (layer + 658_372),
-  }
+  assert stacks == {"from_0": 5 * layer, "from_5": layer + 617_772, "from_6": 6 * (layer + 658_372)}
 
 
 def test_names_are_those_of_the_authors(model, tmp_path):

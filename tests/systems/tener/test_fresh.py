@@ -10,9 +10,9 @@ from luke_jax.cli import main
 from luke_jax.convert.saving import save
 from luke_jax.errors import InputError
 from luke_jax.files import Path
+from luke_jax.formats.files import Faults
 from luke_jax.runs.recipes import task_experiment
 from luke_jax.systems.tener.fresh import Choices, Files, fresh_model
-from luke_jax.tasks.files import Faults
 from luke_jax.text.whole_words import BIGRAMS
 
 TRAIN = """\

@@ -14,13 +14,13 @@ from tiny import same_params
 import luke_jax
 from luke_jax.convert.saving import save
 from luke_jax.errors import InputError
+from luke_jax.formats.files import Faults
 from luke_jax.heads.attributes import Attributes
 from luke_jax.inference.settings import trained_model
 from luke_jax.model import Model
 from luke_jax.models.system import Backbone
 from luke_jax.tasks.classification.files import read
 from luke_jax.tasks.classification.task import TextClassification
-from luke_jax.tasks.files import Faults
 from luke_jax.tasks.running import processor_for
 
 NAMES = ("user", "product")

@@ -6,9 +6,9 @@ import re
 import pytest
 
 from luke_jax.errors import InputError
+from luke_jax.formats.files import Faults
 from luke_jax.tasks.classification.files import TextExample, number_in, read, to_json
 from luke_jax.tasks.classification.forms import BENCHMARKS, form_of
-from luke_jax.tasks.files import Faults
 
 
 def file(folder, name, text):

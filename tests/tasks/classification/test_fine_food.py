@@ -5,10 +5,10 @@ import dataclasses
 import pytest
 from marked_tasks import experiment, learned, with_labels
 
+from luke_jax.formats.files import Faults
 from luke_jax.heads.attributes import Attributes
 from luke_jax.tasks.classification.files import read
 from luke_jax.tasks.classification.task import TextClassification
-from luke_jax.tasks.files import Faults
 from luke_jax.training.optimizer import Optimizer
 
 pytestmark = pytest.mark.real_data

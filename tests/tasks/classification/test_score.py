@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from luke_jax.errors import InputError
+from luke_jax.formats.files import Faults
 from luke_jax.tasks.classification import score
 from luke_jax.tasks.classification.files import TextExample
-from luke_jax.tasks.files import Faults
 from luke_jax.tasks.predictions import Label, Labels, Number
 
 GOLDENS = json.loads((Path(__file__).parents[2] / "goldens" / "labels.json").read_text())

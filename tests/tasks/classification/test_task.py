@@ -13,6 +13,7 @@ from tiny import TEXTS
 import luke_jax
 from luke_jax.cli import main
 from luke_jax.errors import InputError
+from luke_jax.formats.files import Faults
 from luke_jax.heads.attributes import Attributes
 from luke_jax.heads.labels import TextHead
 from luke_jax.inference.settings import settings_of, task_with
@@ -20,7 +21,6 @@ from luke_jax.models.system import States, Tables
 from luke_jax.nn.layers import Numerics
 from luke_jax.tasks.classification.files import TextExample
 from luke_jax.tasks.classification.task import TextClassification
-from luke_jax.tasks.files import Faults
 from luke_jax.tasks.predictions import Number
 from luke_jax.tasks.running import checked, processor_for
 from luke_jax.text import TextInput

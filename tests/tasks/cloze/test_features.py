@@ -7,10 +7,10 @@ from hypothesis import strategies as st
 from tiny import tiny_processor
 
 from luke_jax.errors import InputError
+from luke_jax.formats.files import Faults
 from luke_jax.nn.losses import IGNORED
 from luke_jax.tasks.cloze.files import parse
 from luke_jax.tasks.cloze.task import ClozeAnswering, highlighted
-from luke_jax.tasks.files import Faults
 from luke_jax.tasks.predictions import Answer
 from luke_jax.tasks.running import fitted
 from luke_jax.text import Processor

@@ -5,9 +5,9 @@ import json
 import pytest
 
 from luke_jax.errors import InputError
+from luke_jax.formats.files import Faults
+from luke_jax.formats.records import to_json
 from luke_jax.tasks.cloze.files import ClozeExample, parse, read
-from luke_jax.tasks.files import Faults
-from luke_jax.tasks.records import to_json
 
 LINE = {
   "id": "a",

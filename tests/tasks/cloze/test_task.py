@@ -13,9 +13,9 @@ from tiny import TEXTS
 from tiny_runs import experiment, program, trained
 
 from luke_jax.errors import InputError
+from luke_jax.formats.files import Faults
 from luke_jax.tasks.cloze.files import parse
 from luke_jax.tasks.cloze.task import ClozeAnswering
-from luke_jax.tasks.files import Faults
 from luke_jax.tasks.predictions import Answer
 from luke_jax.tasks.running import checked, processor_for
 from luke_jax.training.optimizer import Optimizer

@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 from marked_tasks import written
 
 from luke_jax.errors import InputError
+from luke_jax.formats.files import Faults
 from luke_jax.tasks.facts.dates import dates_in
 from luke_jax.tasks.facts.files import FactsExample, Holds, NameOfText, parse, read, to_json
-from luke_jax.tasks.files import Faults
 
 TEXT = "Ana Lund joined Orca. Lund was born in 1963."
 GOOD = {"text": TEXT, "names": [[0, 8, "PER"], [16, 20, "ORG"]], "facts": [[0, 1, "member of"]]}

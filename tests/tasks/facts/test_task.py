@@ -11,13 +11,13 @@ from hypothesis import strategies as st
 from sample_models import TOKENIZER
 
 from luke_jax.errors import InputError
+from luke_jax.formats.files import Faults
 from luke_jax.heads.facts import MENTIONS, MENTIONS_OF_NAME, NAMES, TYPES
 from luke_jax.nn.losses import IGNORED
 from luke_jax.tasks.facts import score
 from luke_jax.tasks.facts.features import room_for_names
 from luke_jax.tasks.facts.files import FactsExample, Holds, NameOfText
 from luke_jax.tasks.facts.task import Facts
-from luke_jax.tasks.files import Faults
 from luke_jax.tasks.predictions import Fact, Mention
 from luke_jax.text import Processor, load_tokenizer
 from luke_jax.text.entity_vocab import SPECIAL_ENTITIES

@@ -24,6 +24,7 @@ from luke_jax.convert.parts import READER
 from luke_jax.convert.programs import read_program
 from luke_jax.errors import InputError
 from luke_jax.files import Path
+from luke_jax.formats.files import Faults
 from luke_jax.inference import text_vectors
 from luke_jax.inference.batches import outputs, shapes_of
 from luke_jax.inference.predicting import asked
@@ -35,7 +36,6 @@ from luke_jax.runs.outline import outline
 from luke_jax.runs.recipes import task_experiment
 from luke_jax.runs.starts import start_directory, start_params
 from luke_jax.tasks.calibration import Answered, calibration_error, fitted, low_threshold
-from luke_jax.tasks.files import Faults
 from luke_jax.tasks.labels import score
 from luke_jax.tasks.labels.features import IDS, LearningRoom, Lessons
 from luke_jax.tasks.labels.files import Example, parse, read, to_json
@@ -57,11 +57,7 @@ from luke_jax.training.experiment import Experiment
 
 ROOT = Path(__file__).parents[3]
 TEXT = "Ana Sousa sailed the Arkessa to Castrel."
-LINE = {
-  "text": TEXT,
-  "spans": [[0, 9, "poet", "person"], [21, 28, "ship"]],
-  "unknown": [[32, 39]],
-}
+LINE = {"text": TEXT, "spans": [[0, 9, "poet", "person"], [21, 28, "ship"]], "unknown": [[32, 39]]}
 
 
 def example(value=LINE):

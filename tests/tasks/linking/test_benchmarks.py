@@ -6,10 +6,10 @@ import pytest
 
 from luke_jax.errors import InputError
 from luke_jax.files import Path
-from luke_jax.tasks.files import Faults
+from luke_jax.formats.files import Faults
 from luke_jax.tasks.linking import score
-from luke_jax.tasks.linking.counting import Meaning, counts_of
 from luke_jax.tasks.linking.files import LinkedMention, LinkingExample, parse, read, to_json
+from luke_jax.tasks.linking.score import Meaning, counts_of
 
 SYSTEMS = ("refined__aida_", "rel__2014_", "genre__yago_", "spel__large_", "baseline")
 

@@ -8,8 +8,8 @@ import pytest
 
 from luke_jax.errors import InputError
 from luke_jax.files import Path
+from luke_jax.formats.files import Faults
 from luke_jax.nn.losses import IGNORED
-from luke_jax.tasks.files import Faults
 from luke_jax.tasks.linking import benchmarks
 from luke_jax.tasks.linking.candidates import candidates_of
 from luke_jax.tasks.linking.files import LinkedMention, parse, read, to_json

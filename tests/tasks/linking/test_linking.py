@@ -15,6 +15,7 @@ from small_systems import small
 
 from luke_jax.errors import InputError
 from luke_jax.files import Path
+from luke_jax.formats.files import Faults
 from luke_jax.heads.linking import PRIORS, SETTLED, VECTORS, LinkingHead
 from luke_jax.models.network import apply, initial_params
 from luke_jax.nn.losses import IGNORED
@@ -23,14 +24,13 @@ from luke_jax.systems.bert import BertConfig
 from luke_jax.systems.luke import LukeConfig
 from luke_jax.systems.luke.encoder import LukeEncoder
 from luke_jax.tasks import contract
-from luke_jax.tasks.files import Faults
 from luke_jax.tasks.linking import finding, score
 from luke_jax.tasks.linking.candidates import candidates_in
-from luke_jax.tasks.linking.counting import Meaning
 from luke_jax.tasks.linking.files import LinkedMention, LinkingExample, parse, read, to_json
 from luke_jax.tasks.linking.finding import names_in
 from luke_jax.tasks.linking.knowledge import About, Knowledge, lines_of, write_knowledge
 from luke_jax.tasks.linking.names import NONE, Meanings, key_of
+from luke_jax.tasks.linking.score import Meaning
 from luke_jax.tasks.linking.task import EntityLinking
 from luke_jax.tasks.predictions import Link
 from luke_jax.tasks.running import Running, processor_for

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from luke_jax.errors import InputError
-from luke_jax.tasks.files import Faults
+from luke_jax.formats.files import Faults
 from luke_jax.tasks.ner.documents import Reading
 from luke_jax.tasks.ner.files import read, to_columns
 from luke_jax.tasks.ner.task import NamedEntities

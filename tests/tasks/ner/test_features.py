@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from tiny import tiny_processor
 
 from luke_jax.errors import InputError
+from luke_jax.formats.files import Faults
 from luke_jax.nn.losses import IGNORED
-from luke_jax.tasks.files import Faults
 from luke_jax.tasks.ner.documents import of_words
 from luke_jax.tasks.ner.features import (
   CandidateLimits,
@@ -71,11 +71,7 @@ def told(example, limits):
 
 
 LIMITS = st.fixed_dictionaries(
-  {
-    "words": st.integers(1, 4),
-    "pieces": st.sampled_from([None, 1, 3, 6]),
-    "context": st.booleans(),
-  }
+  {"words": st.integers(1, 4), "pieces": st.sampled_from([None, 1, 3, 6]), "context": st.booleans()}
 )
 
 

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from luke_jax.errors import InputError
-from luke_jax.tasks.files import Faults
+from luke_jax.formats.files import Faults
 from luke_jax.tasks.ner.documents import to_words
 from luke_jax.tasks.ner.files import parse, read, to_columns, to_json
 from luke_jax.tasks.predictions import Span
@@ -166,15 +166,9 @@ def test_json_lines_of_tokens():
     ({"text": "a", "spans": [{"start": 0, "label": "X"}]}, "spans: {'start': 0, 'label': 'X'}; "),
     ({"text": "a", "spans": "X"}, "spans: 'X'; expected a list"),
     ({"text": "a", "spans": [[0, 2, "X"]]}, "spans: [0, 2]; expected 0 <= start < end <= 1"),
-    (
-      {"tokens": ["ab"], "spans": [[0, 2, "X"]]},
-      "spans: [0, 2]; expected 0 <= start < end <= 1",
-    ),
+    ({"tokens": ["ab"], "spans": [[0, 2, "X"]]}, "spans: [0, 2]; expected 0 <= start < end <= 1"),
     ({"text": "a", "spans": [[0, 1, "X"], [0, 1, "Y"]]}, "spans: [0, 1] twice; expected"),
-    (
-      {"text": "a b", "sentences": [[0, 1]]},
-      "sentences: [1, 3] is in none; expected",
-    ),
+    ({"text": "a b", "sentences": [[0, 1]]}, "sentences: [1, 3] is in none; expected"),
     ({"text": "a b", "sentences": [[0, 2], [1, 3]]}, "sentences: [1, 2] is in two; expected them"),
     ({"tokens": ["a", "b"], "sentences": [[1, 2]]}, "sentences: [0, 1] is in none; expected them"),
     ({"tokens": ["\ud800"]}, "tokens: half a surrogate pair; expected Unicode text"),

@@ -9,7 +9,7 @@ import pytest
 
 from luke_jax.errors import InputError
 from luke_jax.files import Path
-from luke_jax.tasks.files import Faults
+from luke_jax.formats.files import Faults
 from luke_jax.tasks.ner.documents import Reading
 from luke_jax.tasks.ner.files import parse, read
 

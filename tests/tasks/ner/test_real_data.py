@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from marked_tasks import experiment, learned, with_labels
 
+from luke_jax.formats.files import Faults
 from luke_jax.pipeline.batches import Data
-from luke_jax.tasks.files import Faults
 from luke_jax.tasks.ner.files import parse, read, to_columns, to_json
 from luke_jax.tasks.ner.score import read_predictions, score_file
 from luke_jax.tasks.ner.tags import SCHEMES

@@ -5,8 +5,8 @@ import json
 import pytest
 
 from luke_jax.errors import InputError
+from luke_jax.formats.files import Faults
 from luke_jax.tasks.evaluation import Mark
-from luke_jax.tasks.files import Faults
 from luke_jax.tasks.ner.files import parse, read
 from luke_jax.tasks.ner.score import (
   evaluate,
@@ -88,11 +88,7 @@ def test_predictions_for_texts_are_characters(tmp_path):
       "a.conll: line 1: tag 'PER'; expected O, or one of B- I- M- E- S- and",
     ),
     ("a.conll", "Ana O\n", "predictions: id '1': 1 words; expected 4, as in "),
-    (
-      "a.jsonl",
-      '{"id": "1", "spans": [[3, 5, "X"]]}',
-      "id '1': [3, 5]; expected spans of",
-    ),
+    ("a.jsonl", '{"id": "1", "spans": [[3, 5, "X"]]}', "id '1': [3, 5]; expected spans of"),
     ("a.jsonl", '{"id": "3", "spans": []}', "predictions: id '3': of no example; expected"),
     ("a.jsonl", '{"id": "1"}', "a.jsonl: line 1: spans: missing; expected a list"),
   ],
@@ -121,12 +117,7 @@ def test_evaluation(gold):
     "count": 2
   }
   assert found.labels["LOC"] == {"precision": 0, "recall": 0, "f1": 0, "count": 1}
-  assert found.confusion == {
-    ("PER", "PER"): 1,
-    ("PER", ""): 1,
-    ("", "LOC"): 2,
-    ("LOC", ""): 1,
-  }
+  assert found.confusion == {("PER", "PER"): 1, ("PER", ""): 1, ("", "LOC"): 2, ("LOC", ""): 1}
   near, false, missed = found.mistakes
   assert (near.id, near.score) == ("2", 0.8)
   assert (near.gold, near.predicted) == ("LOC: New York City", "LOC: New York")

@@ -12,12 +12,12 @@ from tiny import TEXTS, tiny_model, tiny_processor
 from tiny_runs import TINY, trained
 
 from luke_jax.errors import InputError
+from luke_jax.formats.files import Faults
 from luke_jax.inference.batches import outputs, shapes_of
 from luke_jax.inference.settings import processor_of, settings_of, task_of
 from luke_jax.models.system import Backbone
 from luke_jax.nn.losses import IGNORED
 from luke_jax.pipeline.batches import Data
-from luke_jax.tasks.files import Faults
 from luke_jax.tasks.ner.documents import of_words
 from luke_jax.tasks.ner.features import CandidateLimits, features
 from luke_jax.tasks.ner.files import parse

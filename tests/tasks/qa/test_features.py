@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from tiny import tiny_processor
 
 from luke_jax.errors import InputError
-from luke_jax.tasks.files import Faults
+from luke_jax.formats.files import Faults
 from luke_jax.tasks.qa.decoding import Choice, decode
 from luke_jax.tasks.qa.features import (
   NOWHERE,

@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from luke_jax.errors import InputError
-from luke_jax.tasks.files import Faults
+from luke_jax.formats.files import Faults
+from luke_jax.formats.records import to_json
 from luke_jax.tasks.qa.files import EntityReference, QuestionExample, parse, read
-from luke_jax.tasks.records import to_json
 
 TEXT = "Beyoncé lives in Los Angeles. Tokyo is far."
 LINE = {"id": "q", "text": TEXT, "question": "Who lives there?", "answers": [[0, 7]]}

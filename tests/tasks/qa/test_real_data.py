@@ -8,10 +8,10 @@ import pytest
 from networks import tiny
 from tiny_runs import program, trained
 
+from luke_jax.formats.files import Faults
 from luke_jax.pipeline.batches import Data
 from luke_jax.systems.luke import LukeConfig
 from luke_jax.tasks.answers import normalized
-from luke_jax.tasks.files import Faults
 from luke_jax.tasks.qa.decoding import Choice, decode
 from luke_jax.tasks.qa.features import PassageLimits, features
 from luke_jax.tasks.qa.files import read

@@ -12,16 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from luke_jax.errors import InputError
-from luke_jax.tasks.files import Faults
+from luke_jax.formats.files import Faults
 from luke_jax.tasks.predictions import Answer
 from luke_jax.tasks.qa.files import QuestionExample
-from luke_jax.tasks.qa.score import (
-  best_thresholds,
-  evaluate,
-  read_predictions,
-  score,
-  score_file,
-)
+from luke_jax.tasks.qa.score import best_thresholds, evaluate, read_predictions, score, score_file
 
 NONE = Answer("", 0, 0, 0.0)
 
@@ -125,8 +119,7 @@ def test_no_threshold_is_better_than_the_best(questions):
   def at(threshold):
     odds = [20, *(odds for _, _, odds in questions)]
     return score(
-      gold,
-      ["" if x > threshold else p[0].text for x, p in zip(odds, predictions, strict=True)],
+      gold, ["" if x > threshold else p[0].text for x, p in zip(odds, predictions, strict=True)]
     )
 
   found = best_thresholds(gold, predictions)

@@ -14,9 +14,9 @@ from tiny import tiny_processor
 from tiny_runs import program, trained
 
 from luke_jax.errors import InputError
+from luke_jax.formats.files import Faults
 from luke_jax.pipeline.batches import Data
 from luke_jax.systems.luke import LukeConfig
-from luke_jax.tasks.files import Faults
 from luke_jax.tasks.predictions import Answer
 from luke_jax.tasks.qa.files import EntityReference, QuestionExample
 from luke_jax.tasks.qa.score import read_predictions, score_file

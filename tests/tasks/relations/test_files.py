@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 from marked_tasks import written
 
 from luke_jax.errors import InputError
-from luke_jax.tasks.files import Faults
-from luke_jax.tasks.records import to_json
+from luke_jax.formats.files import Faults
+from luke_jax.formats.records import to_json
 from luke_jax.tasks.relations.files import RelationExample, parse, read
 from luke_jax.tasks.relations.score import score_file
 

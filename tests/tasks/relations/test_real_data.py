@@ -12,8 +12,8 @@ from marked_tasks import experiment, learned
 from networks import backbone
 
 from luke_jax.errors import InputError
+from luke_jax.formats.files import Faults
 from luke_jax.pipeline.batches import Data
-from luke_jax.tasks.files import Faults
 from luke_jax.tasks.relations.files import read
 from luke_jax.tasks.relations.score import score
 from luke_jax.tasks.relations.task import RelationClassification
@@ -74,11 +74,7 @@ def test_the_names_in_the_files_stand_between_the_markers(task):
 @pytest.mark.slow
 def test_it_is_learned_far_above_the_majority(task):
   chosen = experiment(
-    task,
-    hidden_size=128,
-    intermediate_size=512,
-    entity_emb_size=128,
-    num_attention_heads=4,
+    task, hidden_size=128, intermediate_size=512, entity_emb_size=128, num_attention_heads=4
   )
   chosen = dataclasses.replace(
     chosen,

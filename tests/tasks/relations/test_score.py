@@ -5,8 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from luke_jax.errors import InputError
+from luke_jax.formats.files import Faults
 from luke_jax.tasks.evaluation import Mark
-from luke_jax.tasks.files import Faults
 from luke_jax.tasks.predictions import Mention, Relation
 from luke_jax.tasks.relations.files import RelationExample
 from luke_jax.tasks.relations.score import evaluate, read_predictions, score, score_file

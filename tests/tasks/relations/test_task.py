@@ -9,9 +9,9 @@ from marked_tasks import TEXT, experiment, learned, loss_and_gradients, with_lab
 from networks import backbone
 
 from luke_jax.errors import InputError
+from luke_jax.formats.files import Faults
 from luke_jax.nn.losses import IGNORED
 from luke_jax.tasks.evaluation import Evaluation
-from luke_jax.tasks.files import Faults
 from luke_jax.tasks.relations.files import RelationExample
 from luke_jax.tasks.relations.score import read_predictions, score_file
 from luke_jax.tasks.relations.task import RelationClassification

@@ -11,6 +11,7 @@ from networks import backbone
 from small_systems import DISTINCT
 
 from luke_jax.errors import InputError
+from luke_jax.formats.files import Faults
 from luke_jax.heads.chain import ChainHead, packed, unpacked
 from luke_jax.heads.kinds import class_names
 from luke_jax.inference.settings import settings_of, task_with
@@ -18,7 +19,6 @@ from luke_jax.models.system import States, Tables
 from luke_jax.nn import crf
 from luke_jax.nn.layers import Numerics
 from luke_jax.nn.losses import IGNORED
-from luke_jax.tasks.files import Faults
 from luke_jax.tasks.ner.documents import of_words, to_characters
 from luke_jax.tasks.predictions import Labelled
 from luke_jax.tasks.running import checked, processor_for

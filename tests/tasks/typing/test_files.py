@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 from marked_tasks import written
 
 from luke_jax.errors import InputError
-from luke_jax.tasks.files import Faults
-from luke_jax.tasks.records import to_json
+from luke_jax.formats.files import Faults
+from luke_jax.formats.records import to_json
 from luke_jax.tasks.typing.files import TypingExample, parse, read
 
 OPEN_ENTITY = {

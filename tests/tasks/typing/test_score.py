@@ -5,8 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from luke_jax.errors import InputError
+from luke_jax.formats.files import Faults
 from luke_jax.tasks.evaluation import Mark
-from luke_jax.tasks.files import Faults
 from luke_jax.tasks.predictions import Span, Types
 from luke_jax.tasks.typing.files import TypingExample
 from luke_jax.tasks.typing.score import (
@@ -82,11 +82,7 @@ def types(**logits):
 
 def test_an_evaluation_says_where_the_scores_come_from():
   examples = [example("1", "person"), example("2", "person"), example("3")]
-  predictions = [
-    types(person=5, place=-5),
-    types(person=-1, place=2),
-    types(person=-6, place=3),
-  ]
+  predictions = [types(person=5, place=-5), types(person=-1, place=2), types(person=-6, place=3)]
   found = evaluate(examples, predictions, ("person", "place", "event"))
   assert found.scores["f1"] == pytest.approx(2 * (1 / 3) * (1 / 2) / (1 / 3 + 1 / 2))
   # Above 4 one label is right of one, and of two; above -3 two are right, of four.

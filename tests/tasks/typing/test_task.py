@@ -8,7 +8,7 @@ from marked_tasks import TEXT, experiment, learned, loss_and_gradients, with_lab
 from networks import backbone
 
 from luke_jax.errors import InputError
-from luke_jax.tasks.files import Faults
+from luke_jax.formats.files import Faults
 from luke_jax.tasks.running import checked, processor_for
 from luke_jax.tasks.typing.files import TypingExample
 from luke_jax.tasks.typing.score import read_predictions, score_file

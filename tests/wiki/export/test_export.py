@@ -7,8 +7,7 @@ import pytest
 from small_wikis import build_wiki, write_wikidata
 from wiki_builds import contents
 
-from luke_jax.cli.wiki import EngineOptions
-from luke_jax.cli.wiki_export import run as wiki_export
+from luke_jax.cli.wiki import EngineOptions, wiki_export
 from luke_jax.errors import InputError
 from luke_jax.files import Path
 from luke_jax.wiki.export.export import export
@@ -174,11 +173,7 @@ def test_what_items_are_instances_of(built, tmp_path):
     exported(built, tmp_path / "bad", items=tmp_path / "items.json", form="jsonl")
 
 
-NAMES = {
-  "Q7": {"en": "Ana"},
-  "Q220": {"mul": "Roma", "de": "Rom"},
-  "Q3": {},
-}
+NAMES = {"Q7": {"en": "Ana"}, "Q220": {"mul": "Roma", "de": "Rom"}, "Q3": {}}
 ALIASES = {
   "Q7": {"en": ["a  moth", "Ána"], "mul": ["Ána", "Anna\nMoth"]},
   "Q220": {"de": ["Ewige Stadt"]},

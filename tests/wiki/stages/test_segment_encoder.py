@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from luke_jax.text import load_tokenizer
 from luke_jax.text.byte_level import ByteLevelTokenizer
-from luke_jax.wiki.stages import segment_encoder
-from luke_jax.wiki.stages.segment_encoder import SegmentEncoder
+from luke_jax.wiki.stages import packing
+from luke_jax.wiki.stages.packing import SegmentEncoder
 
 WORDS = st.text(min_size=1, max_size=12).map(lambda text: "".join(text.split()) or "x")
 TEXTS = st.lists(WORDS, min_size=1, max_size=6).map(" ".join)
@@ -74,7 +74,7 @@ def test_text_that_spells_a_special_token_stays_text(text, tokenizer):
 def test_it_forgets_when_it_is_full_and_says_the_same(tokenizer, monkeypatch):
   texts = [f" {word} {word}s" for word in ("one", "bridge", "over", "seven", "rivers")]
   whole = encoded(SegmentEncoder(tokenizer), texts)
-  monkeypatch.setattr(segment_encoder, "_ROOM", 100)
+  monkeypatch.setattr(packing, "_ROOM", 100)
   forgetful = SegmentEncoder(tokenizer)
   assert [encoded(forgetful, [text])[0] for text in texts * 2] == whole * 2
   assert forgetful._size < 2000

@@ -41,7 +41,7 @@ def scattered(folder, source):
 @pytest.mark.parametrize("held", [1, 5_000, 1 << 25])
 @pytest.mark.parametrize("most", [1, 3, 32])
 def test_every_record_is_in_its_place(most, held, source, tmp_path, monkeypatch):
-  monkeypatch.setattr(shuffle_stage, "_MOST", most)
+  monkeypatch.setattr(shuffle_stage, "_MOST_SHARDS", most)
   monkeypatch.setattr(shuffle_stage, "_HELD", held)
   place, records = source
   folder = scattered(tmp_path / "scattered", place)
@@ -55,7 +55,7 @@ def test_every_record_is_in_its_place(most, held, source, tmp_path, monkeypatch)
 
 
 def test_few_files_are_opened_and_one_at_a_time(source, tmp_path, monkeypatch):
-  monkeypatch.setattr(shuffle_stage, "_MOST", 3)
+  monkeypatch.setattr(shuffle_stage, "_MOST_SHARDS", 3)
   opened, most, now = [], 0, 0
   original = files.open_records
 

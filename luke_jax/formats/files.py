@@ -16,8 +16,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import IO, Any, NamedTuple, TypeVar
 
 from luke_jax.errors import InputError, at
-from luke_jax.files import Path, is_there
-from luke_jax.tasks.tables import is_table, read_table, tables_of
+from luke_jax.files import Path
 from luke_jax.text import join_words
 from luke_jax.text.alignment import AlignedEntity, checked_links
 from luke_jax.text.tokenizer import Bounds
@@ -82,19 +81,8 @@ def labels_in(example: Mapping[str, Any]) -> list[str]:
 
 
 # Fields of examples that are answers, or say nothing of the text.
-_BESIDE = {
-  "id",
-  "place",
-  "label",
-  "labels",
-  "spans",
-  "unknown",
-  "facts",
-  "answers",
-  "sentences",
-  "links",
-  "title",
-}
+_BESIDE = {"id", "place", "label", "labels", "spans", "unknown", "answers", "sentences"}
+_BESIDE |= {"facts", "links", "title"}
 
 
 def asked_in(example: Mapping[str, object]) -> str:
@@ -147,56 +135,24 @@ def _places(text: str, words: str) -> list[Bounds]:
   return [x.span() for x in whole] or [x.span() for x in re.finditer(re.escape(words), text)]
 
 
-def read_json_lines(
-  path: Path, parse: Callable[[Mapping[str, object], str, str], Example], faults: Faults
-) -> Iterator[Example]:
-  """Returns the results of `parse` for every line of a file: an object, its id and its place."""
-  if path.suffix == ".csv":
-    raise InputError(f"{path}: comma-separated values; expected JSON lines, an object on each line")
-  if is_table(path):
-    numbered = ((f"row {number}", row) for number, row in enumerate(read_table(path), start=1))
-    return parse_items(numbered, str(path), parse, faults, lambda row, _: row)
-  return parse_lines(lines(path), str(path), parse, faults)
+def rows_of(path: Path) -> Iterator[tuple[int, list[str]]]:
+  """Yields the rows of a spreadsheet, with the numbers of their last lines.
 
-
-def quoted_rows(path: Path) -> Iterator[tuple[int, list[str]]]:
-  """Yields the rows of comma-separated values, with the numbers of their last lines.
-
-  Semicolons are between them where the header has more of these, as Excel writes in many countries.
+  In .tsv there are tabs and no quotes. Else there are commas and quotes, or semicolons where the
+  header has more of these, as Excel writes in many countries.
   """
+  if path.suffix == ".tsv":
+    yield from ((number, line.split("\t")) for number, line in lines(path) if line.strip())
+    return
   header = next((line for _, line in lines(path) if line.strip()), "")
   between = ";" if header.count(";") > header.count(",") else ","
   reader = csv.reader((f"{line}\n" for _, line in lines(path)), delimiter=between, strict=True)
   try:
-    for row in reader:
-      if any(row):
-        yield reader.line_num, row
+    yield from ((reader.line_num, row) for row in reader if any(row))
   except csv.Error as fault:
     raise InputError(
       f"{path}: line {reader.line_num}: {fault}; expected commas and quotes"
     ) from None
-
-
-def tabbed_rows(path: Path) -> Iterator[tuple[int, list[str]]]:
-  """Yields the rows of a table with tabs, which has no quotes, with the numbers of their lines."""
-  for number, line in lines(path):
-    if line.strip():
-      yield number, line.split("\t")
-
-
-def parse_lines(
-  numbered: Iterable[tuple[int, str]],
-  where: str,
-  parse: Callable[[Mapping[str, object], str, str], Example],
-  faults: Faults,
-  read: Callable[[str, str], Mapping[str, object]] | None = None,
-) -> Iterator[Example]:
-  """Yields the results of `parse` for lines from any source, except empty ones.
-
-  `read` returns the object for a line and its place, if the lines are not JSON.
-  """
-  items = ((f"line {number}", line) for number, line in numbered if line.strip())
-  return parse_items(items, where, parse, faults, read or json_object)
 
 
 def parse_items(
@@ -339,15 +295,6 @@ def _span(span: object, length: int, unit: str, place: str) -> Bounds:
   if not 0 <= start < end <= length:
     raise InputError(f"{place}: [{start}, {end}]; expected 0 <= start < end <= {length}, {unit}")
   return start, end
-
-
-def sources_of(setting: str) -> tuple[str, ...]:
-  """Returns the files that a setting names, set apart by commas, or the tables of a folder."""
-  if not is_there(setting):
-    return tuple(setting.split(","))
-  folder = Path(setting)
-  tables = tables_of(folder) if folder.is_dir() else ()
-  return tuple(map(str, tables)) or (setting,)
 
 
 def check_head(head: bytes, path: object) -> None:

@@ -8,10 +8,11 @@ import pytest
 
 from luke_jax.errors import InputError
 from luke_jax.files import Path
-from luke_jax.tasks.files import Faults, sources_of
+from luke_jax.formats.datasets import read_table
+from luke_jax.formats.files import Faults
+from luke_jax.formats.records import sources_of
 from luke_jax.tasks.known import task_class
 from luke_jax.tasks.running import read_examples
-from luke_jax.tasks.tables import read_table
 
 TAGS = {"feature": {"names": ["O", "B-PER"], "_type": "ClassLabel"}, "_type": "Sequence"}
 LABEL = {"names": ["no", "yes"], "_type": "ClassLabel"}

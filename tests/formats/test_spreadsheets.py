@@ -6,15 +6,15 @@ import math
 import pytest
 
 from luke_jax.errors import InputError
+from luke_jax.formats.files import Faults
+from luke_jax.formats.records import from_frame
 from luke_jax.tasks.cloze.files import parse as parse_cloze
-from luke_jax.tasks.files import Faults
 from luke_jax.tasks.linking.files import parse as parse_links
 from luke_jax.tasks.ner.files import parse as parse_names
 from luke_jax.tasks.qa.files import parse as parse_question
 from luke_jax.tasks.qa.files import read as read_questions
 from luke_jax.tasks.relations.files import parse as parse_relation
 from luke_jax.tasks.relations.files import read as read_relations
-from luke_jax.tasks.spreadsheets import from_frame
 from luke_jax.tasks.typing.files import read as read_types
 
 TEXT = "Nordvik is owned by Hamar Steel, and Oslo by none."

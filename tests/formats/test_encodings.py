@@ -9,7 +9,7 @@ import zipfile
 import pytest
 
 from luke_jax.errors import InputError
-from luke_jax.tasks import files
+from luke_jax.formats import files
 from luke_jax.tasks.classification.files import read as read_texts
 from luke_jax.tasks.ner.files import read as read_names
 

@@ -6,9 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from luke_jax.errors import InputError
+from luke_jax.formats.datasets import as_json, is_split
+from luke_jax.formats.files import Faults
 from luke_jax.tasks.cloze.task import ClozeAnswering
-from luke_jax.tasks.datasets import as_json, is_split
-from luke_jax.tasks.files import Faults
 from luke_jax.tasks.running import read_examples
 
 numbers = st.integers(0, 2**31 - 1)

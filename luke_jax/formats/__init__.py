@@ -1,0 +1,1 @@
+"""Files of examples, of whatever program, as dictionaries with our fields."""
