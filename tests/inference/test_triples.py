@@ -183,13 +183,21 @@ def test_the_command_finds_nothing_without_names(capsys, tmp_path):
 @pytest.mark.slow
 def test_facts_of_english(capsys, minilm, tmp_path):
   file = tmp_path / "texts.txt"
-  file.write_text("Barack Obama married Michelle Obama.\nApple opened a shop in Berlin.\n")
+  said = "Ana Sousa, a chemist, was born in Porto on 4 May 1963."
+  file.write_text(f"{said}\nAna Sousa was not born in Porto.\n")
   assert main(["triples", str(file)]) == 0
-  facts = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
-  assert {x["relation"] for x in facts} == {"spouse"} and len(facts) == 2
-  assert facts[0]["evidence"][0]["sentence"] == "Barack Obama married Michelle Obama."
+  captured = capsys.readouterr()
+  facts = [json.loads(line) for line in captured.out.splitlines()]
+  assert {(x["relation"], x["tail"]["name"]) for x in facts} == {
+    ("place of birth", "Porto"),
+    ("date of birth", "4 May 1963"),
+  }
+  assert all(x["evidence"][0]["sentence"] == said and len(x["evidence"]) == 1 for x in facts)
   assert main(["triples", str(file), "--each", "--output", str(tmp_path / "t.jsonl")]) == 0
   assert len((tmp_path / "t.jsonl").read_text().splitlines()) == 2
+  capsys.readouterr()
+  assert main(["triples", "Apple opened a shop."]) == 0
+  assert capsys.readouterr() == ("", "no facts between the names that were found\n")
 
 
 def test_ten_thousand_names_take_no_time():
