@@ -30,7 +30,7 @@ def draw(narrator: Narrator, case: Case) -> dict | None:
 
 
 def document(narrator: Narrator, case: Case) -> tuple[str, Passage | None]:
-  """What a document is about, and its text; none where chance finds none of the length."""
+  """Returns the subject of a document and its text; none where chance finds none of the length."""
   rng = narrator.rng
   focus = rng.choice([e for e in narrator.entities if (e.seen == "no") == case.unseen])
   told = _paragraph(narrator, focus.title, rng.randint(2, 4))

@@ -106,7 +106,8 @@ def _extractor(
   if asked is None:
     with at(f"--names {names}"):
       task_of(finder).asked_of(None)
-  return Extractor(finder, of_facts, linking, asked, threshold=min(SHOWN, threshold or SHOWN))
+  least = SHOWN if threshold is None else min(SHOWN, threshold)
+  return Extractor(finder, of_facts, linking, asked, least)
 
 
 def _read(directory: Path, answer: type, option: str) -> ModelParts:

@@ -3,7 +3,6 @@
 import bisect
 import collections
 import itertools
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
@@ -11,7 +10,7 @@ from luke_jax.convert.parts import ModelParts
 from luke_jax.inference.predicting import Abstaining, predict, predictions
 from luke_jax.inference.settings import sure_of, task_of
 from luke_jax.tasks.facts.dates import dates_in
-from luke_jax.tasks.facts.files import FactsExample, NameOfText
+from luke_jax.tasks.facts.files import FactsExample, NameOfText, key_of
 from luke_jax.tasks.facts.task import Facts
 from luke_jax.tasks.predictions import Fact, Link, Span
 from luke_jax.text.sentences import split_sentences
@@ -19,8 +18,6 @@ from luke_jax.text.tokenizer import Bounds
 
 SHOWN = 0.5  # score of facts, where nobody measured from which one nine in ten are right
 DATE = "TIME"  # the type of dates, for a model that knows it
-_NO_NAME = re.compile(r"[^\w\s]|_")
-_ARTICLE = re.compile(r"^the\s+")
 
 
 class Name(NamedTuple):
@@ -37,7 +34,7 @@ class Name(NamedTuple):
   @property
   def words(self) -> str:
     """Returns its words, whatever their case, signs and a leading "the"."""
-    return _ARTICLE.sub("", " ".join(_NO_NAME.sub(" ", self.text.casefold()).split()))
+    return key_of(self.text)
 
   @property
   def key(self) -> str:
@@ -140,11 +137,11 @@ class Extractor(NamedTuple):
 
 def _with_dates(text: str, names: Sequence[Name]) -> list[Name]:
   """Returns the names of a text and its dates outside of them, in order."""
-  taken = [(name.start, name.end) for name in names]
+  taken = {place for name in names for place in range(name.start, name.end)}
   dates = [
     Name(text[start:end], start, end, DATE)
     for start, end in dates_in(text)
-    if not any(start < last and first < end for first, last in taken)
+    if taken.isdisjoint(range(start, end))
   ]
   return sorted([*names, *dates], key=lambda name: (name.start, name.end))
 

@@ -196,6 +196,9 @@ def test_facts_of_english(capsys, minilm, tmp_path):
   assert main(["triples", str(file), "--each", "--output", str(tmp_path / "t.jsonl")]) == 0
   assert len((tmp_path / "t.jsonl").read_text().splitlines()) == 2
   capsys.readouterr()
+  of_two = "Ana Sousa, a daughter of Rui Sousa, was born in Porto on 4 May 1963."
+  assert main(["triples", of_two, "--threshold", "0"]) == 0
+  assert min(json.loads(x)["score"] for x in capsys.readouterr().out.splitlines()) < 0.5
   assert main(["triples", "Apple opened a shop."]) == 0
   assert capsys.readouterr() == ("", "no facts between the names that were found\n")
 

@@ -131,11 +131,11 @@ def _row(
 
 
 class _Targets:
-  """What the labels of an example say about each pair of its names."""
+  """The labels of an example, of each pair of its names."""
 
   def __init__(self, example: FactsExample, numbers: Mapping[str, int]):
     self.known = example.facts is not None
-    self.labels, count = len(numbers), len(example.names)
+    self.labels = len(numbers)
     self.by_pair: dict[tuple[int, int], list[tuple[int, int]]] = {}
     every = range(self.labels)
     for fact in example.unknown:
@@ -144,7 +144,6 @@ class _Targets:
     for fact in example.facts or ():
       if fact.label in numbers:
         self.by_pair.setdefault(fact[:2], []).append((numbers[fact.label], 1))
-    self.count = count
 
   def of(self, names: Sequence[int]) -> np.ndarray | None:
     """Returns 1, 0 or -100 for each pair of some names and each relation; None if nobody knows."""

@@ -4,6 +4,7 @@ import bisect
 import dataclasses
 import functools
 import itertools
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -19,6 +20,7 @@ FIELDS = ("names", "facts", "unknown", "sentences")
 COLUMNS = ("text", "head", "tail", "label")  # of a spreadsheet, a pair in each row
 OF_DOC_RED = ("sents", "vertexSet")
 MOST_NAMES = 10_000
+_NO_NAME = re.compile(r"[^\w\s]|_")
 
 
 class NameOfText(NamedTuple):
@@ -67,9 +69,10 @@ class FactsExample:
     return bool(self.places[fact.head] & self.places[fact.tail])
 
 
-def key_of(words: str) -> str:
-  """Returns what names with the same words share, whatever their case and a leading "the"."""
-  return " ".join(words.casefold().split()).removeprefix("the ")
+def key_of(name: str) -> str:
+  """Returns the words of a name, whatever their case, signs and a leading "the"."""
+  words = " ".join(_NO_NAME.sub(" ", name.casefold()).split())
+  return words.removeprefix("the ") or name  # one of signs alone is what it is
 
 
 def read(path: Path, faults: Faults) -> list[FactsExample]:
@@ -94,8 +97,8 @@ def parse(value: Mapping[str, Any], id: str, place: str) -> FactsExample:
   names, numbers = _names(listed(value, "names", place), text)
   facts = None
   if "facts" in value:
-    facts = tuple(_facts(value, "facts", numbers, place, least=3))
-  unknown = tuple(_facts(value, "unknown", numbers, place, least=2)) if "unknown" in value else ()
+    facts = tuple(facts_in(value, "facts", numbers, place, least=3))
+  unknown = tuple(facts_in(value, "unknown", numbers, place, least=2)) if "unknown" in value else ()
   edges = listed(value, "sentences", place) if "sentences" in value else []
   sentences = tuple(text.span(x, "sentences") for x in edges)
   return FactsExample(id, place, text.text, names, facts, unknown, sentences)
@@ -150,9 +153,10 @@ def _name(given: Any, text: Text) -> NameOfText:
   return NameOfText(tuple(sorted(spans)), label)
 
 
-def _facts(
+def facts_in(
   value: Mapping[str, Any], field: str, numbers: Sequence[int], place: str, *, least: int
 ) -> Iterator[Holds]:
+  """Yields the facts in a field of an object; `numbers` are those of the names that it has."""
   for given in listed(value, field, place):
     parts = list(given) if isinstance(given, list | tuple) else []
     sound = least <= len(parts) <= 3 and list(map(type, parts)) == [int, int, str][: len(parts)]

@@ -5,8 +5,9 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
+from luke_jax.errors import InputError
 from luke_jax.files import Path
-from luke_jax.formats.files import Faults, listed
+from luke_jax.formats.files import Faults
 from luke_jax.formats.records import read_records
 from luke_jax.tasks.calibration import Answered, wanted_of
 from luke_jax.tasks.evaluation import (
@@ -17,7 +18,7 @@ from luke_jax.tasks.evaluation import (
   in_order,
   precision_recall_f1,
 )
-from luke_jax.tasks.facts.files import FactsExample, Holds
+from luke_jax.tasks.facts.files import MOST_NAMES, FactsExample, Holds, facts_in
 from luke_jax.tasks.predictions import Fact
 
 RECALL = 0.3  # inside sentences, at which precision is given
@@ -29,14 +30,20 @@ def read_predictions(path: Path, faults: Faults) -> dict[str, tuple[Holds, ...]]
 
 
 def _prediction(value: Mapping[str, object], id: str, place: str) -> tuple[str, tuple[Holds, ...]]:
-  return id, tuple(Holds(*x) for x in listed(value, "facts", place))
+  return id, tuple(facts_in(value, "facts", range(MOST_NAMES), place, least=3))
 
 
 def score_file(
   examples: Sequence[FactsExample], predicted: Mapping[str, Sequence[Holds]]
 ) -> dict[str, float]:
   """Returns the scores of predictions by id; a text without any has no facts."""
-  return _scores(examples, [list(x) for x in in_order(examples, predicted, ())])
+  ordered = [list(x) for x in in_order(examples, predicted, ())]
+  for example, facts in zip(examples, ordered, strict=True):
+    for fact in facts:
+      if max(fact.head, fact.tail) >= (count := len(example.names)):
+        where = f"predictions: id {example.id!r}"
+        raise InputError(f"{where}: {list(fact)}; expected numbers below {count}, of its names")
+  return _scores(examples, ordered)
 
 
 def _scores(
@@ -100,13 +107,9 @@ def evaluate(
   count = sum(x.inside(fact) for x in examples for fact in x.facts or ())
   scores |= {"precision_at_30": precision_at(inside, count, RECALL)}
   flat = [x for of_one in answers for x in of_one if x.score >= threshold]
+  confusion = _confusion(examples, sure)
   return Evaluation(
-    scores,
-    _table(examples, sure),
-    _confusion(examples, sure),
-    _mistakes(examples, predictions, threshold),
-    flat,
-    wanted,
+    scores, _table(confusion), confusion, _mistakes(examples, predictions, threshold), flat, wanted
   )
 
 
@@ -117,21 +120,17 @@ def precision_at(answers: Sequence[Answered], gold: int, recall: float) -> float
   return float(right[enough[0]] / (enough[0] + 1)) if gold and len(enough) else 0.0
 
 
-def _table(
-  examples: Sequence[FactsExample], predicted: Sequence[Sequence[Holds]]
-) -> dict[str, dict[str, float]]:
+def _table(confusion: Mapping[tuple[str, str], int]) -> dict[str, dict[str, float]]:
   """Returns precision, recall, F1 and the number of gold facts of each relation."""
-  right: Counter[str] = Counter()
-  given: Counter[str] = Counter()
   gold: Counter[str] = Counter()
-  for example, facts in zip(examples, predicted, strict=True):
-    there, answers = set(example.facts or ()), set(_known(example, facts))
-    right.update(x.label for x in there & answers)
-    given.update(x.label for x in answers)
-    gold.update(x.label for x in there)
+  given: Counter[str] = Counter()
+  for (right, answer), count in confusion.items():
+    gold[right] += count
+    given[answer] += count
   return {
-    name: precision_recall_f1(right[name], given[name], gold[name]) | {"count": gold[name]}
-    for name in sorted(gold | given)
+    name: precision_recall_f1(confusion.get((name, name), 0), given[name], gold[name])
+    | {"count": gold[name]}
+    for name in sorted((gold | given).keys() - {""})
   }
 
 

@@ -162,6 +162,16 @@ def test_scores_are_those_counted_one_by_one(gold, given_facts, unknown):
   assert score.score_file([example], written)["f1"] == pytest.approx(scores["f1"])
 
 
+def test_predictions_of_others_that_name_nothing_are_a_line(tmp_path):
+  path = tmp_path / "p.jsonl"
+  for facts, fault in (("[[1]]", "line 1: facts: .1.; expected"), ("3", "line 1: facts: 3;")):
+    path.write_text(f'{{"id": "1", "facts": {facts}}}\n')
+    with pytest.raises(InputError, match=fault):
+      score.read_predictions(path, Faults())
+  with pytest.raises(InputError, match=r"id '1': \[0, 9, 'likes'\]; expected numbers below 3"):
+    score.score_file([listed(3)], {"1": (Holds(0, 9, "likes"),)})
+
+
 def test_precision_is_that_of_the_surest_with_a_recall():
   answers = [score.Answered(x, right) for x, right in ((0.9, True), (0.8, False), (0.7, True))]
   assert score.precision_at(answers, 2, 0.5) == 1.0
