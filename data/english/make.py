@@ -4,10 +4,14 @@ ORIGINALS has the files of the publications as README.md lists them; one that is
 and what needs it is left out. FOLDER is datasets/english unless it is given.
 """
 
+import collections
 import json
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
+
+from data.redocred.make import split_documents
+from luke_jax.tasks.facts.files import FactsExample
 
 from .texts import Tagged, digest, held_out, read_columns, span_of, text_of
 
@@ -48,7 +52,37 @@ def ner(originals: Path) -> Examples:
     _add_names(found, split, "wnut17", sentences, WNUT_TYPES)
   uner = read_columns(originals / "uner_en_ewt" / "dev.iob2", word=1, tag=2)
   _add_names(found, "train", "uner", uner, {name: name for name in ("PER", "LOC", "ORG")})
+  other = _usually_misc(found["train"])
+  for split, documents in split_documents(originals / "redocred").items():
+    found[f"{split}_redocred"] = [x for d in documents for x in _sentences(d, other)]
   return found
+
+
+def _usually_misc(examples: Iterable[dict]) -> set[str]:
+  """Returns the names that are MISC in most of their places."""
+  balance: collections.Counter[str] = collections.Counter()
+  for example in examples:
+    for start, end, label in example["spans"]:
+      balance[example["text"][start:end]] += 1 if label == "MISC" else -1
+  return {name for name, more in balance.items() if more > 0}
+
+
+def _sentences(document: FactsExample, other: set[str]) -> Iterator[dict]:
+  """Yields the sentences of a document with its names, dates and numbers, as the others have them.
+
+  So names have no leading "the", and "American" is no place.
+  """
+  mentions = {(*x, name.label) for name in document.names for x in name.mentions}
+  for first, last in document.sentences:
+    spans, end = [], first
+    for start, stop, label in sorted(mentions):
+      if label not in ("TIME", "NUM"):
+        start += 4 * document.text.startswith("the ", start)
+        label = "MISC" if document.text[start:stop] in other else label
+      if end <= start < stop <= last:  # of two that overlap, the first
+        spans.append([start - first, stop - first, label])
+        end = stop
+    yield {"text": document.text[first:last], "spans": spans}
 
 
 def _add_names(

@@ -25,12 +25,7 @@ DRAWS = 0  # of the random choices
 
 def main(originals: Path, folder: Path) -> None:
   """Writes documents, sentences and denied sentences, and prints how many there are."""
-  source = originals / "redocred"
-  names = relation_names(source / "relations.tsv")
-  published = documents(source / "dev.json.gz", names)
-  order = sorted(published, key=lambda x: hashlib.sha256(x.id.encode()).digest())
-  parts = {"dev": order[:DEV], "train": order[DEV:]}
-  parts["test"] = documents(source / "test_first250.json.gz", names)
+  parts = split_documents(originals / "redocred")
   drawn = random.Random(DRAWS)
   for split in ("train", "dev"):
     of_split = [x for d in parts[split] for x in sentences(d)]
@@ -45,6 +40,15 @@ def main(originals: Path, folder: Path) -> None:
     lines = (json.dumps(to_json(x), ensure_ascii=False) + "\n" for x in examples)
     (folder / f"{name}.jsonl").write_text("".join(lines), encoding="utf-8")
   print(json.dumps({name: len(examples) for name, examples in parts.items()}))
+
+
+def split_documents(source: Path) -> dict[str, list[FactsExample]]:
+  """Returns the documents to train on, those of dev and those of test."""
+  names = relation_names(source / "relations.tsv")
+  published = documents(source / "dev.json.gz", names)
+  order = sorted(published, key=lambda x: hashlib.sha256(x.id.encode()).digest())
+  test = documents(source / "test_first250.json.gz", names)
+  return {"dev": order[:DEV], "train": order[DEV:], "test": test}
 
 
 def relation_names(path: Path) -> dict[str, str]:

@@ -20,6 +20,7 @@ from luke_jax.tasks.predictions import Span
 CROSSNER = "Marie\tB-scientist\nCurie\tI-scientist\nused\tO\nradium\tB-chemicalelement\n.\tO\n\n"
 WNUT17 = "Bo\tB-person\nat\tO\nAcme\tB-corporation\n\t\nhi\tO\n"
 REPEATED = "Bo\tB-researcher\nagrees\tO\n\n"  # in training and in the test
+DANISH = "Danish\tB-misc\nart\tO\n\n"
 UNER = "# text = In Rome\n1\tIn\tO\t-\t-\n2\tRome\tB-LOC\t-\tx\n\n# text = Hi\n1\tHi\tO\t-\t-\n"
 FEWREL = {
   "P25": [{"tokens": ["Ana", "bore", "Bo"], "h": ["b", "Q", [[2]]], "t": ["a", "Q", [[0]]]}]
@@ -29,6 +30,17 @@ SEMEVAL = {
   "h": {"pos": [1, 2]},
   "t": {"pos": [3, 4]},
   "relation": "Component-Whole(e1,e2)",
+}
+REDOCRED = {
+  "title": "Bo",
+  "sents": [["The", "Danish", "Bo", "left", "the", "USA", "in", "1963", "."], ["Two", "won", "."]],
+  "vertexSet": [
+    [{"name": "Danish", "pos": [1, 2], "sent_id": 0, "type": "LOC"}],
+    [{"name": "the USA", "pos": [4, 6], "sent_id": 0, "type": "LOC"}],
+    [{"name": "1963", "pos": [7, 8], "sent_id": 0, "type": "TIME"}],
+    [{"name": "Two", "pos": [0, 1], "sent_id": 1, "type": "NUM"}],
+  ],
+  "labels": [],
 }
 SQUAD = {"data": [{"title": str(n), "paragraphs": []} for n in range(48)]}
 
@@ -42,13 +54,14 @@ def originals(tmp_path):
     "fewrel",
     "semeval2010_task8",
     "squad",
+    "redocred",
     *(f"crossner/{x}" for x in DOMAINS),
   ):
     (folder / name).mkdir(parents=True)
   for domain in DOMAINS:
     for split in ("train", "dev", "test"):
       sentence = CROSSNER.replace("used", f"{split}s")
-      (folder / "crossner" / domain / f"{split}.txt").write_text(sentence + REPEATED)
+      (folder / "crossner" / domain / f"{split}.txt").write_text(sentence + REPEATED + DANISH)
   for split, name in WNUT.items():
     (folder / "wnut17" / name).write_text(WNUT17.replace("hi", split))
   (folder / "uner_en_ewt" / "dev.iob2").write_text(UNER)
@@ -58,6 +71,10 @@ def originals(tmp_path):
     line = json.dumps(SEMEVAL | {"token": ["the", "arm", split, "Bo"]})
     (folder / "semeval2010_task8" / f"{split}.txt").write_text(line + "\n")
   (folder / "squad" / "dev-v1.1.json").write_text(json.dumps(SQUAD))
+  (folder / "redocred" / "relations.tsv").write_text("P19\tplace of birth\n")
+  for name in ("dev", "test_first250"):
+    with gzip.open(folder / "redocred" / f"{name}.json.gz", "wt") as file:
+      json.dump([REDOCRED], file)
   return folder
 
 
@@ -91,6 +108,15 @@ def test_every_set_is_read_by_its_task(originals, tmp_path):
   assert sizes == [40, 8]
 
 
+def test_names_of_documents_follow_the_other_sets(originals, tmp_path):
+  main(originals, tmp_path / "sets")
+  lines = (tmp_path / "sets/ner/test_redocred.jsonl").read_text().splitlines()
+  first, second = map(json.loads, lines)
+  spans = {first["text"][start:end]: label for start, end, label in first["spans"]}
+  assert spans == {"Danish": "MISC", "USA": "LOC", "1963": "TIME"}
+  assert second["text"].startswith("Two") and second["spans"] == [[0, 3, "NUM"]]
+
+
 def test_what_is_missing_is_named_and_the_rest_is_made(originals, tmp_path, capsys):
   (originals / "fewrel" / "val_wiki.json").unlink()
   assert main(originals, tmp_path / "sets") == 1
@@ -118,12 +144,13 @@ def test_types_have_plain_words():
 
 def test_no_test_sentence_is_trained_on(originals, tmp_path):
   main(originals, tmp_path / "sets")
-  for task, tests in (("ner", ("test_crossner", "test_wnut17")), ("typing", ("test",))):
+  of_names = ("test_crossner", "test_wnut17", "test_redocred")
+  for task, tests in (("ner", of_names), ("typing", ("test",))):
     texts = {
       path.stem: {json.loads(line)["text"] for line in path.read_text().splitlines()}
       for path in (tmp_path / "sets" / task).iterdir()
     }
-    trained = texts["train"] | texts["dev"]
+    trained = set().union(*(x for name, x in texts.items() if not name.startswith("test")))
     assert trained and "Bo agrees" in texts[tests[0]]
     assert not any(trained & texts[name] for name in tests)
 
