@@ -101,7 +101,8 @@ class ModelOptions:
   labels: str = ""
   """For labels: those to look for, such as "person, award: a prize given for merit", set apart by
   semicolons where a description has commas, or a .txt file with one on each line. By default those
-  of a file with answers, and for predictions the kinds that the model learnt, if at most 40."""
+  of a file with answers, and for predictions the kinds that the model learnt, if at most 40. For
+  ner: those of the model's own to show, as "PER, TIME" of english/ner."""
 
   def read(self, task: str, directory: Path) -> tuple[ModelParts, TextTask]:
     """Returns the model of a directory, or of the run in it, and its task.

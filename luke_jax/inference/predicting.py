@@ -78,7 +78,7 @@ def predict(
   system that reads vectors of entities, `link` finds the `links` of a text, and `vectors` is their
   folder where it is not that of the training. So is `knowledge` for a linker. What has a score
   below `threshold` is left out. `labels` are those that a model with labels at run time looks for:
-  a list, or a mapping to their descriptions.
+  a list, or a mapping to their descriptions; or of names those of its own that are shown.
   """
   folders = {"vectors": vectors, "knowledge": knowledge}
   settings: dict[str, Any] = {name: str(x) for name, x in folders.items() if x}
@@ -137,6 +137,8 @@ def asked(
   Those of a file may have words that the model does not know, unless `known`.
   """
   if model.network.head is None or not model.network.head.once:
+    if shown := task_of(model).showing(tuple(labels)):
+      return dict(shown)
     other = "expected none, or a model of labels such as english/labels"
     raise InputError(f"labels: a {model.architecture} has its own; {other}")
   return label_settings(model, labels, known=known)

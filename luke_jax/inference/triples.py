@@ -104,7 +104,9 @@ class Extractor(NamedTuple):
 
     And its dates, where the model of facts reads them.
     """
-    found: list[list[Span]] = predict(self.names, texts, labels=self.labels, threshold=self.least)
+    dated = self.facts is not None and DATE in self.task.types
+    labels = self.labels or (self._with_hidden() if dated else None)
+    found: list[list[Span]] = predict(self.names, texts, labels=labels, threshold=self.least)
     names = [
       [Name(x.text, x.start, x.end, x.label, score=x.score) for x in spans] for spans in found
     ]
@@ -115,9 +117,12 @@ class Extractor(NamedTuple):
         [_meaning(name, links) for name in of_text]
         for of_text, links in zip(names, linked, strict=True)
       ]
-    if self.facts is None or DATE not in self.task.types:
-      return names
-    return [_with_dates(*x) for x in zip(texts, names, strict=True)]
+    return [_with_dates(*x) for x in zip(texts, names, strict=True)] if dated else names
+
+  def _with_hidden(self) -> Sequence[str] | None:
+    """Returns all labels of the model of names, where it hides some."""
+    task = task_of(self.names)
+    return task.labels[1:] if set(task.labels) - set(task.shown_labels) else None
 
   @property
   def sure(self) -> float:

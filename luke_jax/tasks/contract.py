@@ -294,6 +294,10 @@ class TextTask(Settings, Generic[Example, Prediction]):
     """
     return ()
 
+  def showing(self, labels: Collection[str]) -> Mapping[str, object]:
+    """Returns the settings of a task whose answers have these of its labels; {} if it has none."""
+    return {}
+
   def wordings(self, examples: Sequence[Example]) -> list[str]:
     """Returns the texts of the labels that it learns from, whose vectors are in its `table`."""
     return []

@@ -12,6 +12,7 @@ from luke_jax.cli import main
 from luke_jax.inference import triples
 from luke_jax.inference.triples import Extractor, Name, Triple, merged, same_things
 from luke_jax.tasks.facts.task import Facts
+from luke_jax.tasks.ner.task import NamedEntities
 from luke_jax.tasks.predictions import Fact, Link, Mention, Span
 
 TEXT = "Ana married Bo in Castrel. Chad won."
@@ -103,7 +104,9 @@ def predicted(monkeypatch):
 
   def predict(model, texts, **fields):
     if model == "names":
-      return [[Span(x, *WHERE[x], "PER", 1.0) for x in WHERE] if text else [] for text in texts]
+      hidden = [Span("won", 32, 35, "TIME", 1.0)] if "TIME" in (fields["labels"] or ()) else []
+      found = [Span(x, *WHERE[x], "PER", 1.0) for x in WHERE] + hidden
+      return [found if text else [] for text in texts]
     return [[Link(TEXT[s:e], s, e, "T", f"Q{s}", 1.0) for s, e in x] for x in fields["mentions"]]
 
   def predictions(model, task, examples):
@@ -115,8 +118,11 @@ def predicted(monkeypatch):
       both = [[0, 1], [1, 0]] if len(mentions) > 1 else []
       yield example, [Fact(mentions[h], mentions[t], "spouse", 0.8, (h, t)) for h, t in both]
 
+  finder = NamedEntities(labels=("NIL", "PER", "TIME"))
+  monkeypatch.setattr(triples, "task_of", lambda model: finder)
   monkeypatch.setattr(triples, "predict", predict)
   monkeypatch.setattr(triples, "predictions", predictions)
+  return finder
 
 
 def test_only_facts_that_are_sure_are_kept(predicted):
@@ -140,6 +146,13 @@ def test_dates_are_names_for_a_model_that_knows_them(predicted):
   ]
   (without,) = Made("names").names_in([text])
   assert {x.label for x in without} == {"PER"}
+
+
+def test_names_that_are_hidden_are_read_for_facts(predicted):
+  object.__setattr__(predicted, "hidden", ("TIME",))
+  labels = [x.label for x in Made("names", "facts").names_in([TEXT])[0]]
+  assert labels == ["PER", "PER", "PER", "PER", "TIME"]
+  assert {x.label for x in Made("names").names_in([TEXT])[0]} == {"PER"}
 
 
 def test_sentences_are_those_from_one_name_to_the_other(predicted, monkeypatch):

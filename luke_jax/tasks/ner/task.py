@@ -49,6 +49,7 @@ class NamedEntities(TextTask[NamesExample, list[Span]]):
   language: str = "en"  # its rules split a text into sentences if the file does not
   every_word_spaced: bool = False  # words of a file, punctuation too, are read with a space before
   authors: bool = False  # rows and losses of the authors' code, see docs/differences.md
+  hidden: tuple[str, ...] = ()  # labels that answers do not have unless they are asked for
   columns: tuple[str, ...] = ()  # of a file: word, tag or _ (not read) for each; else a guess
   repair_tags: bool = False  # read tags that are not legal where they stand as conlleval does
   tag_names: tuple[str, ...] = ()  # of tags that are numbers, from 0
@@ -145,6 +146,16 @@ class NamedEntities(TextTask[NamesExample, list[Span]]):
 
   to_json = staticmethod(files.to_json)
 
+  @property
+  def shown_labels(self) -> tuple[str, ...]:
+    """Returns the labels that are not hidden."""
+    return tuple(x for x in self.labels if x not in self.hidden)
+
+  def showing(self, labels: Collection[str]) -> Mapping[str, object]:
+    """Returns what hides all other labels than these, which are its own."""
+    own = set(labels) <= set(self.labels)
+    return {"hidden": tuple(x for x in self.labels[1:] if x not in labels)} if own else {}
+
   def missed(self, example: NamesExample, rows: Sequence[Row] | None) -> Sequence[Missed]:
     """Returns the entities of a document that are no candidates."""
     return features.missed_entities(example, self.span_words, rows)
@@ -170,7 +181,8 @@ class NamedEntities(TextTask[NamesExample, list[Span]]):
     self, examples: Sequence[NamesExample], rows: Sequence[Row], outputs: RowLogits
   ) -> list[list[Span]]:
     """Returns the entities of each document, in order."""
-    return entities_of(examples, rows, outputs, self.labels)
+    found = entities_of(examples, rows, outputs, self.labels)
+    return [[x for x in spans if x.label not in self.hidden] for spans in found]
 
   def evaluate(
     self, examples: Sequence[NamesExample], predictions: Sequence[Sequence[Span]]

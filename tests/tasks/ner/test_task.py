@@ -371,3 +371,15 @@ def test_greedy_by_logit(data):
   assert [(span.start, span.end, span.label) for span in found] == [
     (words[start][0], words[end - 1][1], LABELS[label]) for start, end, label in sorted(expected)
   ]
+
+
+def test_hidden_labels_are_shown_if_they_are_asked_for():
+  examples = [of_words("1", "p", [["Ana", "in", "Rome"]])]
+  rows = rows_of(examples)
+  logits = logits_of(rows, {(0, 0, 1): [0, 1, 6], (0, 2, 3): [0, 6, 1]})
+  task = NamedEntities(labels=LABELS, hidden=("LOC",))
+  for labels, expected in ((None, ["PER"]), (["LOC"], ["LOC"]), (["LOC", "PER"], ["PER", "LOC"])):
+    asked = task if labels is None else dataclasses.replace(task, **task.showing(labels))
+    (spans,) = asked.decode(examples, rows, {"logits": logits})
+    assert [x.label for x in spans] == expected
+  assert task.showing(["LOC", "ship"]) == {} and task.shown_labels == ("NIL", "PER")
