@@ -137,7 +137,7 @@ def asked(
   Those of a file may have words that the model does not know, unless `known`.
   """
   if model.network.head is None or not model.network.head.once:
-    if shown := task_of(model).showing(tuple(labels)):
+    if model.labels and (shown := task_of(model).showing(tuple(labels))):
       return dict(shown)
     other = "expected none, or a model of labels such as english/labels"
     raise InputError(f"labels: a {model.architecture} has its own; {other}")
