@@ -31,6 +31,10 @@ def test_every_row_has_the_parameters_of_its_start(path, minilm, tmp_path, monke
   assert (system.name in FRESH) == (experiment.run.start is None)
   if system.name in FRESH:
     return
+  if experiment.run.start.startswith("results/"):  # of another row, which nobody has run here
+    _, table, name, seed = Path(experiment.run.start).parts
+    assert seed == "seed-1" and name in {row_name(x) for x in rows_of(table)}
+    return
   params = flatten(start_params(Path(experiment.run.start), experiment))
   expected = flatten(abstract_params(experiment.task.network(experiment.backbone)))
   assert {path: x.shape for path, x in params.items()} == {
