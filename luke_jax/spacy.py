@@ -154,7 +154,7 @@ def make(
 
   check_share("least_fact", least_fact)
   found = _read("model", model, predictions.Span)
-  task = task_of(found, **(asked(found, labels) if labels else {}))
+  task = task_of(found, **(asked(found, labels)[1] if labels else {}))
   Abstaining(for_predictions(found, task), threshold)
   of_facts = _read("facts", facts, predictions.Fact) if facts else None
   extractor = Extractor(

@@ -108,9 +108,9 @@ def names_by_type(documents: Sequence[FactsExample]) -> dict[str, list[str]]:
   for document in documents:
     for name in document.names:
       text = document.text[slice(*name.mentions[0])]
-      if text[:1].isupper() or text[:1].isdigit():
-        if name.label != "LOC" or not DEMONYM.search(text):
-          names[name.label].add(text)
+      is_adjective = name.label == "LOC" and DEMONYM.search(text)
+      if not is_adjective and (text[:1].isupper() or text[:1].isdigit()):
+        names[name.label].add(text)
   return {label: sorted(x) for label, x in names.items()}
 
 
@@ -170,9 +170,13 @@ def of_fewrel(
         [(offsets[x[0]][0], offsets[x[-1]][1]) for x in value[side][2]] for side in ("h", "t")
       ]
       ends = {span for x in spans for span in x}
-      if len(ends) < 2 or any(a < d and c < b for (a, b), (c, d) in itertools.combinations(ends, 2)):
+      if len(ends) < 2 or any(
+        a < d and c < b for (a, b), (c, d) in itertools.combinations(ends, 2)
+      ):
         continue
-      names = tuple(NameOfText(tuple(sorted(set(x))), y) for x, y in zip(spans, types[label], strict=True))
+      names = tuple(
+        NameOfText(tuple(sorted(set(x))), y) for x, y in zip(spans, types[label], strict=True)
+      )
       facts, may = told([Holds(0, 1, label)], [], others)
       id = f"fewrel {property_} {number}"
       yield FactsExample(id, id, text, names, facts, may, ((0, len(text)),))

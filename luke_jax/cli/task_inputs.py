@@ -130,7 +130,8 @@ class ModelOptions:
         found = labels_in(self.labels)
         if len(found) > MANY_LABELS:
           print(f"reading {len(found):,} labels", file=sys.stderr)
-        changes |= asked(model, found)
+        model, more = asked(model, found)
+        changes |= more
       settings = task_of(model, named, **changes)
       check_inputs(settings, model.backbone)
       settings.check_head(model.network)

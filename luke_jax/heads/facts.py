@@ -45,6 +45,7 @@ class FactHead(LabelHead):
   places: ClassVar[tuple[str, ...]] = (STARTS, ENDS)
   shared: ClassVar[tuple[str, ...]] = ("attention_mask",)
   made_by_task: ClassVar[bool] = True
+  by_words: ClassVar[str] = f"{RELATIONS}/weights"
 
   @classmethod
   def saved(cls, backbone: Backbone, saved: SavedHead) -> Self:

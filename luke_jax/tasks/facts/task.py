@@ -148,11 +148,7 @@ class Facts(TextTask[FactsExample, list[Fact]]):
       return logits
     places = np.argwhere(logits >= math.log(LEAST / (1 - LEAST)))
     places = places[places[:, 0] != places[:, 1]]
-    found = logits[tuple(places.T)]
-    if len(found) > (most := OF_NAME * len(logits)):
-      surest = np.sort(np.argpartition(-found, most)[:most])
-      places, found = places[surest], found[surest]
-    return np.column_stack([places, found]).astype(np.float64)
+    return np.column_stack([places, logits[tuple(places.T)]]).astype(np.float64)
 
   def tuned(
     self, read: ReadExamples, dev: Sequence[FactsExample], train: Sequence[FactsExample]
@@ -183,11 +179,14 @@ class Facts(TextTask[FactsExample, list[Fact]]):
     least = math.log(threshold / (1 - threshold))
     for row, logits in zip(rows, outputs.get("logits", ()), strict=True):
       of_example, names = found[row.example], row.source
-      for *place, logit in self.needed(np.asarray(logits)).tolist():
+      every = self.needed(np.asarray(logits))
+      beyond = len(names), len(names), len(self.labels)
+      every = every[(every[:, :3] < beyond).all(-1) & (every[:, 3] >= least)]
+      surest = every[np.argsort(-every[:, 3])[: OF_NAME * len(names)]]
+      for *place, logit in surest.tolist():
         head, tail, label = map(int, place)
-        if logit >= least and max(head, tail) < len(names) and label < len(self.labels):
-          key = names[head], names[tail], label
-          of_example[key] = max(of_example.get(key, -math.inf), logit)
+        key = names[head], names[tail], label
+        of_example[key] = max(of_example.get(key, -math.inf), logit)
     return [
       sorted(self._of(example, of_one), key=lambda fact: -fact.score)
       for example, of_one in zip(examples, found, strict=True)
