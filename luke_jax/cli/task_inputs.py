@@ -99,9 +99,10 @@ class ModelOptions:
   knowledge: Path | None = None
   """For linking, a folder of other knowledge than that of the training."""
   labels: str = ""
-  """For labels: those to look for, such as "person, award: a prize given for merit", set apart by
-  semicolons where a description has commas, or a .txt file with one on each line. By default those
-  of a file with answers, and for predictions the kinds that the model learnt, if at most 40."""
+  """For labels and facts: those to look for, such as "person, award: a prize given for merit", set
+  apart by semicolons where a description has commas, or a .txt file with one on each line. By
+  default those of a file with answers, and for predictions the kinds that the model learnt, if at
+  most 40; of facts all that it learnt."""
 
   def read(self, task: str, directory: Path) -> tuple[ModelParts, TextTask]:
     """Returns the model of a directory, or of the run in it, and its task.
