@@ -54,7 +54,7 @@ def ner(originals: Path) -> Examples:
   _add_names(found, "train", "uner", uner, {name: name for name in ("PER", "LOC", "ORG")})
   other = _usually_misc(found["train"])
   for split, documents in split_documents(originals / "redocred").items():
-    found[f"{split}_redocred"] = [x for d in documents for x in _sentences(d, other)]
+    found[f"{split}_redocred"] = [x for d in documents for x in _sentences(d.example, other)]
   return found
 
 

@@ -36,7 +36,7 @@ def main(adapter: str, target: Path, names: str, folder: Path) -> None:
   dev, train = (read(files.Path(folder / f"{x}.jsonl"), Faults()) for x in ("dev", "train"))
   found = extractor.triples([x.text for x in dev])
   pairs = zip(dev, found, strict=True)
-  answers = [answer for x, triples in pairs for _, answer in matched(x, triples)]
+  answers = [counted.answer for x, triples in pairs for counted in matched(x, triples)]
   ranked = sorted(answers, key=lambda x: -x.score)
   precision = np.cumsum([x.right for x in ranked]) / np.arange(1, len(ranked) + 1)
   enough = np.flatnonzero(precision >= SHARE)

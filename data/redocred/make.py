@@ -1,6 +1,6 @@
 """Makes files of facts from Re-DocRED: python -m data.redocred.make ORIGINALS [FOLDER].
 
-ORIGINALS has redocred/ as README.md lists it. FOLDER is datasets/redocred unless it is given.
+ORIGINALS has what README.md lists. FOLDER is datasets/redocred unless it is given.
 """
 
 import dataclasses
@@ -9,12 +9,13 @@ import hashlib
 import json
 import random
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from luke_jax.tasks.facts.files import FactsExample, Holds, NameOfText, parse, to_json
 
+from . import phrases
 from .denied import beside, denied
 
 DEV = 60  # documents of the published dev, by the hash of their titles
@@ -25,16 +26,21 @@ DRAWS = 0  # of the random choices
 
 def main(originals: Path, folder: Path) -> None:
   """Writes documents, sentences and denied sentences, and prints how many there are."""
-  parts = split_documents(originals / "redocred")
+  source = originals / "redocred"
+  names = relation_names(source / "relations.tsv")
+  judged = split_documents(source)
+  parts = {split: [x.example for x in of_split] for split, of_split in judged.items()}
   drawn = random.Random(DRAWS)
-  for split in ("train", "dev"):
-    of_split = [x for d in parts[split] for x in sentences(d)]
-    alone = [x for x in of_split if drawn.random() < (SHARE if x.facts else SHARE / 4)]
+  for split in ("dev", "train"):
+    of_split = judged[split]
+    every = [x for d in of_split for x in sentences(d)]
+    alone = [x for x in every if drawn.random() < (SHARE if x.facts else SHARE / 4)]
     parts[f"{split}_sentences"] = [y for x in alone for y in (x, *beside(x, drawn))]
-    told = [x for s in of_split for x in denied(s, drawn)]
+    told = [x for s in every for x in denied(s, drawn)]
     parts[f"{split}_denied"] = [x for x in told if drawn.random() < SHARE]
-    within = (denied_within(x, drawn) for x in parts[split])
+    within = (denied_within(x, drawn) for x in of_split)
     parts[f"{split}_denied"] += [x for x in within if x is not None]
+  parts |= short_texts(originals, parts, names, drawn)
   folder.mkdir(parents=True, exist_ok=True)
   for name, examples in parts.items():
     lines = (json.dumps(to_json(x), ensure_ascii=False) + "\n" for x in examples)
@@ -42,12 +48,12 @@ def main(originals: Path, folder: Path) -> None:
   print(json.dumps({name: len(examples) for name, examples in parts.items()}))
 
 
-def split_documents(source: Path) -> dict[str, list[FactsExample]]:
-  """Returns the documents to train on, those of dev and those of test."""
+def split_documents(source: Path) -> dict[str, list["Document"]]:
+  """Returns the documents of dev, those to train on and those of test."""
   names = relation_names(source / "relations.tsv")
   published = documents(source / "dev.json.gz", names)
-  order = sorted(published, key=lambda x: hashlib.sha256(x.id.encode()).digest())
-  test = documents(source / "test_first250.json.gz", names)
+  order = sorted(published, key=lambda x: hashlib.sha256(x.example.id.encode()).digest())
+  test = list(documents(source / "test_first250.json.gz", names))
   return {"dev": order[:DEV], "train": order[DEV:], "test": test}
 
 
@@ -57,30 +63,51 @@ def relation_names(path: Path) -> dict[str, str]:
   return {row[0]: row[1] for row in rows}
 
 
-def documents(path: Path, names: Mapping[str, str]) -> list[FactsExample]:
-  """Returns the documents of a file of Re-DocRED, whose relations have their names."""
+class Document(NamedTuple):
+  """A document, and the numbers of the sentences that are evidence of each of its facts."""
+
+  example: FactsExample
+  evidence: Mapping[Holds, Sequence[int]]
+
+
+def documents(path: Path, names: Mapping[str, str]) -> Iterator[Document]:
+  """Yields the documents of a file of Re-DocRED, whose relations have their names."""
   with gzip.open(path, "rt", encoding="utf-8") as file:
     published: list[dict[str, Any]] = json.load(file)
-  examples = []
   for number, value in enumerate(published):
     labels = [{**x, "r": names[x["r"]]} for x in value["labels"]]
     plain = {"sents": value["sents"], "vertexSet": value["vertexSet"], "labels": labels}
     example = parse(plain, f"{number} {value['title']}", f"{path}: {number}")
     evidence = {Holds(x["h"], x["t"], x["r"]): x.get("evidence", []) for x in labels}
-    EVIDENCE[example.id, path.name] = evidence
-    examples.append(example)
-  return examples
+    yield Document(example, evidence)
 
 
-EVIDENCE: dict[tuple[str, str], dict[Holds, list[int]]] = {}  # sentences, by document
+def short_texts(
+  originals: Path,
+  parts: Mapping[str, Sequence[FactsExample]],
+  names: Mapping[str, str],
+  drawn: random.Random,
+) -> dict[str, list[FactsExample]]:
+  """Returns phrases filled with names of the same part, and to train on sentences of FewRel."""
+  train = parts["train"]
+  others = phrases.beside(train)
+  every = phrases.read_phrases(list(names.values()))
+  made = {}
+  for split in ("train", "dev"):
+    chosen = [x for x in every if x.is_dev == (split == "dev")] * phrases.TIMES
+    of_type = phrases.names_by_type(parts[split])
+    made[f"{split}_phrases"] = list(phrases.filled(chosen, of_type, others, drawn))
+  path, types = originals / "siblings/fewrel/val_wiki.json", phrases.types_of(train)
+  made["train_fewrel"] = list(phrases.of_fewrel(path, names, others, types))
+  return made
 
 
-def sentences(document: FactsExample) -> Iterator[FactsExample]:
+def sentences(given: Document) -> Iterator[FactsExample]:
   """Yields the sentences of a document that name two things or more.
 
   Facts hold that the sentence alone is evidence of; others of the document may hold or not.
   """
-  evidence = EVIDENCE[document.id, "dev.json.gz"]
+  document, evidence = given
   for number, (start, end) in enumerate(document.sentences):
     inside = {
       name: tuple((a - start, b - start) for a, b in x.mentions if start <= a and b <= end)
@@ -106,13 +133,14 @@ def sentences(document: FactsExample) -> Iterator[FactsExample]:
     )
 
 
-def denied_within(document: FactsExample, drawn: random.Random) -> FactsExample | None:
+def denied_within(given: Document, drawn: random.Random) -> FactsExample | None:
   """Returns a document in which some sentences are denied; None if there is none to deny."""
-  evidence, changed, done = EVIDENCE[document.id, "dev.json.gz"], document, 0
+  document, evidence = given
+  changed, done = document, 0
   gone: set[Holds] = set()
   open_facts: set[Holds] = set()
   for number in drawn.sample(range(len(document.sentences)), len(document.sentences)):
-    one = next((x for x in sentences(document) if x.id == f"{document.id} {number}"), None)
+    one = next((x for x in sentences(given) if x.id == f"{document.id} {number}"), None)
     ways = [] if one is None else list(denied(one, drawn))
     if done == WITHIN or one is None or not ways:
       continue

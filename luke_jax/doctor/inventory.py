@@ -8,9 +8,13 @@ import re
 import shlex
 import shutil
 import tempfile
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 from urllib.parse import unquote, urlparse
+
+from packaging.requirements import Requirement
+from packaging.specifiers import SpecifierSet
+from packaging.version import Version
 
 from luke_jax.files import Path, cache_folder
 
@@ -110,28 +114,19 @@ PURPOSES = {
 }
 
 
-class Requirement(NamedTuple):
-  """Package that another one requires: its extras, minimum version, and the extra that needs it."""
-
-  name: str
-  extras: tuple[str, ...]
-  least: str | None
-  extra: str | None
-
-
 class Package(NamedTuple):
-  """Package with its installed and its minimum version."""
+  """Package with its installed version and those that are required, such as ">=0.7.2"."""
 
   name: str
   version: str | None
-  least: str | None
+  required: str = ""
 
   @property
   def fits(self) -> bool:
-    """Returns whether the package is installed and new enough."""
+    """Returns whether the package is installed in a version that is required or will become one."""
     if self.version is None:
       return False
-    return self.least is None or numbers(self.version) >= numbers(self.least)
+    return SpecifierSet(self.required).contains(Version(self.version).base_version)
 
 
 class Extra(NamedTuple):
@@ -145,17 +140,16 @@ class Extra(NamedTuple):
 
 def base_packages() -> list[Package]:
   """Returns the packages that luke_jax cannot run without."""
-  required = [r for r in requirements(OURS) if r.extra is None]
-  installed = [Package(r.name, version(r.name), r.least) for r in required]
-  return [*installed[:1], Package("jaxlib", version("jaxlib"), None), *installed[1:]]
+  installed = [_package(r) for r in requirements(OURS, "")]
+  return [*installed[:1], Package("jaxlib", version("jaxlib")), *installed[1:]]
 
 
 def optional_parts(python: str) -> list[Extra]:
   """Returns the extras of luke_jax with what is missing of each."""
-  ours = requirements(OURS)
+  lines = "\n".join(importlib.metadata.requires(OURS) or [])
   parts = []
-  for extra in dict.fromkeys(r.extra for r in ours if r.extra):
-    missing = _missing(r for r in ours if r.extra == extra)
+  for extra in dict.fromkeys(re.findall(r"extra == [\"']([\w.-]+)", lines)):
+    missing = tuple(dict.fromkeys(_missing(OURS, extra)))
     parts.append(Extra(extra, PURPOSES.get(extra, ""), missing, install_command(extra, python)))
   return parts
 
@@ -165,24 +159,17 @@ def install_command(extra: str, python: str) -> str:
   return shlex.join([python, "-m", "pip", "install", *_target(extra)])
 
 
-def requirements(name: str) -> list[Requirement]:
-  """Returns the requirements of an installed package; none where it is not installed."""
+def requirements(name: str, extra: str) -> Iterator[Requirement]:
+  """Yields what an installed package requires, or what one of its extras requires more."""
   try:
     lines = importlib.metadata.requires(name) or []
   except importlib.metadata.PackageNotFoundError:
-    return []
-  return [parse(line) for line in lines]
-
-
-def parse(line: str) -> Requirement:
-  """Parses a requirement such as `jax[tpu]>=0.7; extra == "tpu"`."""
-  specifier, _, marker = line.partition(";")
-  name = re.match(r"\s*([\w.-]+)\s*(?:\[([^]]*)\])?", specifier)
-  assert name is not None
-  least = re.search(r">=\s*([\w.]+)", specifier)
-  extra = re.search(r"extra\s*==\s*[\"']([\w.-]+)[\"']", marker)
-  extras = tuple(x.strip() for x in (name[2] or "").split(",") if x.strip())
-  return Requirement(name[1], extras, least and least[1], extra and extra[1])
+    return
+  for requirement in map(Requirement, lines):
+    marker = requirement.marker
+    needed, usual = (marker is None or marker.evaluate({"extra": x}) for x in (extra, ""))
+    if needed and usual == (not extra):
+      yield requirement
 
 
 def version(name: str) -> str | None:
@@ -200,7 +187,7 @@ def wrong_tokenizers(transformers: str | None) -> str | None:
   """Returns what LUKE's tokenizers have wrong, in silence, in a version of transformers."""
   if transformers is None:
     return None
-  if not numbers(FIRST_WRONG) <= numbers(transformers) < numbers(RIGHT_AGAIN):
+  if not Version(FIRST_WRONG) <= Version(transformers) < Version(RIGHT_AGAIN):
     return None
   return (
     f"transformers: {transformers}, whose own tokenizers leave <s> and </s> out of plain text for"
@@ -209,22 +196,17 @@ def wrong_tokenizers(transformers: str | None) -> str | None:
   )
 
 
-def numbers(text: str) -> tuple[int, ...]:
-  """Returns a version as comparable numbers: 0.10.2.dev1 is (0, 10, 2, 0)."""
-  leading = re.match(r"\d+(\.\d+)*", text)
-  release = tuple(map(int, leading[0].split("."))) if leading else ()
-  return release + (0,) * (4 - len(release))
+def _package(required: Requirement) -> Package:
+  return Package(required.name, version(required.name), str(required.specifier))
 
 
-def _missing(required: Iterable[Requirement]) -> tuple[str, ...]:
-  """Returns the packages that are missing or too old, including what their extras require."""
-  names = []
-  for requirement in required:
-    if not Package(requirement.name, version(requirement.name), requirement.least).fits:
-      names.append(requirement.name)
-    inner = [r for r in requirements(requirement.name) if r.extra in requirement.extras]
-    names += _missing(inner)
-  return tuple(dict.fromkeys(names))
+def _missing(name: str, extra: str) -> Iterator[str]:
+  """Yields what an extra of a package lacks or has too old, and what its packages' extras lack."""
+  for requirement in requirements(name, extra):
+    if not _package(requirement).fits:
+      yield requirement.name
+    for inner in sorted(requirement.extras):
+      yield from _missing(requirement.name, inner)
 
 
 def _target(extra: str) -> Sequence[str]:

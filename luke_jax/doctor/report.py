@@ -15,8 +15,10 @@ import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from packaging.version import Version
+
 from luke_jax.doctor import inventory
-from luke_jax.doctor.inventory import SHARED_MEMORY, Extra, Machine, Package, numbers, this_machine
+from luke_jax.doctor.inventory import SHARED_MEMORY, Extra, Machine, Package, this_machine
 
 GB = 10**9
 LEAST_MEMORY, LEAST_DISK, LEAST_SHARED_MEMORY = 2 * GB, 5 * GB, GB
@@ -39,13 +41,14 @@ class Finding(NamedTuple):
 
 def package_findings(packages: Sequence[Package], faults: Mapping[str, str]) -> Iterator[Finding]:
   """Yields packages that are missing, too old, not importable or of mismatched versions."""
-  if not any(package.least for package in packages):
+  if not any(package.required for package in packages):
     yield Finding(False, "luke_jax: imported from a folder, not installed; expected pip install .")
   for package in packages:
     if package.version is None:
       yield Finding(True, f"{package.name}: not installed; expected luke_jax reinstalled with pip")
     elif not package.fits:
-      yield Finding(True, f"{package.name}: {package.version}; expected {package.least} or newer")
+      expected = f"expected {package.required}"
+      yield Finding(True, f"{package.name}: {package.version}; {expected}")
   if "fault" in faults:
     yield Finding(True, f"packages: {faults['fault']}; expected them to import")
     return
@@ -53,7 +56,7 @@ def package_findings(packages: Sequence[Package], faults: Mapping[str, str]) -> 
     yield Finding(True, f"{name}: cannot be imported ({fault}); expected it reinstalled with pip")
   versions = {package.name: package.version for package in packages}
   jax, jaxlib = versions.get("jax"), versions.get("jaxlib")
-  if jax and jaxlib and numbers(jax)[:3] != numbers(jaxlib)[:3]:
+  if jax and jaxlib and Version(jax).release != Version(jaxlib).release:
     yield Finding(False, f"jaxlib: {jaxlib} with jax {jax}; expected the same version of both")
 
 

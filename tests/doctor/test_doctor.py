@@ -10,15 +10,7 @@ import pytest
 from luke_jax.cli import doctor, main
 from luke_jax.doctor import inventory, probe
 from luke_jax.doctor import report as doctor_report
-from luke_jax.doctor.inventory import (
-  Extra,
-  Machine,
-  Package,
-  Requirement,
-  Space,
-  accelerators,
-  memory,
-)
+from luke_jax.doctor.inventory import Extra, Machine, Package, Space, accelerators, memory
 from luke_jax.doctor.report import Diagnosis, examine, run_probe
 
 GB = 10**9
@@ -36,7 +28,7 @@ def report(**changes):
     "version": "0.1.0",
     "python": "3.11.7",
     "executable": "python",
-    "packages": (Package("jax", "0.10.2", "0.7.2"), Package("jaxlib", "0.10.2", None)),
+    "packages": (Package("jax", "0.10.2", ">=0.7.2"), Package("jaxlib", "0.10.2")),
     "faults": {},
     "devices": CPU,
     "libtpu": {"version": None},
@@ -130,33 +122,20 @@ def test_what_cannot_be_imported_is_named(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize(
-  ("line", "expected"),
+  ("version", "required", "fits"),
   [
-    ("jax>=0.7.2", ("jax", (), "0.7.2", None)),
-    ('jax[tpu]; extra == "tpu"', ("jax", ("tpu",), None, "tpu")),
-    ("torch<3,>=2.6; extra == 'parity'", ("torch", (), "2.6", "parity")),
-    ('a.b-c[x, y] (>=1.0) ; python_version < "4" and extra == "e-f"',
-     ("a.b-c", ("x", "y"), "1.0", "e-f")),
-  ],
-)  # fmt: skip
-def test_requirements(line, expected):
-  assert inventory.parse(line) == Requirement(*expected)
-
-
-@pytest.mark.parametrize(
-  ("version", "least", "fits"),
-  [
-    ("0.10.2", "0.9", True),
-    ("0.9", "0.10", False),
-    ("1.0", "1.0.0", True),
-    ("0.10.2.dev3", "0.10.2", True),
-    ("2.6.0+cpu", "2.6", True),
-    (None, None, False),
-    ("1", None, True),
+    ("0.10.2", ">=0.9", True),
+    ("0.9", ">=0.10", False),
+    ("1.0", ">=1.0.0", True),
+    ("0.10.2.dev3", ">=0.10.2", True),
+    ("2.6.0+cpu", "<3,>=2.6", True),
+    ("3.1", "<3,>=2.6", False),
+    (None, "", False),
+    ("1", "", True),
   ],
 )
-def test_versions(version, least, fits):
-  assert Package("p", version, least).fits is fits
+def test_versions(version, required, fits):
+  assert Package("p", version, required).fits is fits
 
 
 def test_a_part_lacks_what_its_packages_extras_lack(monkeypatch):
@@ -179,15 +158,15 @@ def messages(findings):
 
 def test_packages_that_do_not_fit():
   found = (
-    Package("jax", "0.10.2", "0.7.2"),
-    Package("jaxlib", "0.9.0", None),
-    Package("flax", None, "0.11"),
-    Package("optax", "0.1", "0.2"),
+    Package("jax", "0.10.2", ">=0.7.2"),
+    Package("jaxlib", "0.9.0"),
+    Package("flax", None, ">=0.11"),
+    Package("optax", "0.1", ">=0.2"),
   )
   lines = messages(doctor_report.package_findings(found, {"grain": "ImportError: x"}))
   assert lines == [
     "flax: not installed; expected luke_jax reinstalled with pip",
-    "optax: 0.1; expected 0.2 or newer",
+    "optax: 0.1; expected >=0.2",
     "grain: cannot be imported (ImportError: x); expected it reinstalled with pip",
     "jaxlib: 0.9.0 with jax 0.10.2; expected the same version of both",
   ]

@@ -31,6 +31,7 @@ from luke_jax.training.task import Batch
 
 FEWEST_HEADS, SEVERAL = 20, 0.065  # that tell of a relation, and the share with several tails
 LEAST = 0.02  # score of the facts that figures are made of
+OF_NAME = 32  # facts of a row that are looked at, for each of its names: an untrained model has all
 
 
 @dataclasses.dataclass(frozen=True)
@@ -178,11 +179,14 @@ class Facts(TextTask[FactsExample, list[Fact]]):
     least = math.log(threshold / (1 - threshold))
     for row, logits in zip(rows, outputs.get("logits", ()), strict=True):
       of_example, names = found[row.example], row.source
-      for *place, logit in self.needed(np.asarray(logits)).tolist():
+      every = self.needed(np.asarray(logits))
+      beyond = len(names), len(names), len(self.labels)
+      every = every[(every[:, :3] < beyond).all(-1) & (every[:, 3] >= least)]
+      surest = every[np.argsort(-every[:, 3])[: OF_NAME * len(names)]]
+      for *place, logit in surest.tolist():
         head, tail, label = map(int, place)
-        if logit >= least and max(head, tail) < len(names) and label < len(self.labels):
-          key = names[head], names[tail], label
-          of_example[key] = max(of_example.get(key, -math.inf), logit)
+        key = names[head], names[tail], label
+        of_example[key] = max(of_example.get(key, -math.inf), logit)
     return [
       sorted(self._of(example, of_one), key=lambda fact: -fact.score)
       for example, of_one in zip(examples, found, strict=True)
