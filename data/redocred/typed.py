@@ -1,8 +1,8 @@
 """Relations given by their words: python -m data.redocred.typed make|score [MODEL] [FOLDER].
 
-`make` writes FOLDER/held_out, the training files without twenty kinds of relations and without
-those that turn them round, for the row facts-held-out of experiments/english.py. `score` prints how well
-the MODEL of that finds these kinds in the test documents by their names alone. FOLDER is
+`make` writes FOLDER/held_out, the training files without twenty kinds of relations and those that
+turn them round, for the row facts-held-out of experiments/english.py. `score` prints how well the
+MODEL of that finds these kinds in the test documents by their names alone. FOLDER is
 datasets/redocred unless it is given.
 """
 
