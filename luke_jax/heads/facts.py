@@ -21,8 +21,6 @@ MENTIONS, TYPES = "name_mentions", "name_types"
 ENTRY = "fact_types"  # of config.json: the number of types that names may have
 NAMES, MENTIONS_OF_NAME = 40, 8  # that a row has room for
 WIDTH, BLOCK = 192, 8  # of the vectors of names, and of the parts that are multiplied
-FEATURES = 96  # of a pair of names, which are multiplied with the vector of each relation
-RELATIONS = "fact_relations"  # the parameter with these vectors
 NEVER = -1e9  # logit of what is left out
 ASKING, ASKED = 6, 32  # heads of the attention of names over words, and their width
 
@@ -32,9 +30,8 @@ class FactHead(LabelHead):
 
   A name is the mean of its mentions: of their first and last words, and of their own states where
   the system has entity tokens. Two names are scored by a product in blocks, by what both attend to
-  among the words (Zhou et al., AAAI 2021), and by their types: that makes features of a pair, whose
-  products with a vector for each relation are its logits. What holds has to beat a threshold that
-  is learnt for each pair, which is taken off.
+  among the words (Zhou et al., AAAI 2021), and by their types. What holds has to beat a threshold
+  that is learnt for each pair, which is taken off the logits.
   """
 
   types: int = 0  # that names may have
@@ -45,7 +42,10 @@ class FactHead(LabelHead):
   places: ClassVar[tuple[str, ...]] = (STARTS, ENDS)
   shared: ClassVar[tuple[str, ...]] = ("attention_mask",)
   made_by_task: ClassVar[bool] = True
-  by_words: ClassVar[str] = f"{RELATIONS}/weights"
+  by_words: ClassVar[tuple[str, ...]] = (
+    *("fact_pair/kernel", "fact_pair/bias"),
+    *("fact_blocks/weights", "fact_types/weights"),
+  )
 
   @classmethod
   def saved(cls, backbone: Backbone, saved: SavedHead) -> Self:
@@ -92,12 +92,9 @@ class FactHead(LabelHead):
     )
     pairs = head[:, :, None] + tail[:, None] + self._context(head, tail, words, attention_mask)
     pairs = Dropout(n.dropout)(nn.gelu(pairs))
-    features = Dense(n, (FEATURES + 1,), output="float32", name="fact_pair")(pairs)
-    features += self._products(head, tail) + self._of_types(types)
-    shape, deviation = (self.labels, FEATURES), 1 / math.sqrt(FEATURES)
-    relations = _Weights(nn.initializers.normal(deviation), shape, name=RELATIONS)()
-    logits = jnp.einsum("bhtf,cf->bhtc", features[..., :-1], relations.astype(jnp.float32))
-    return {"logits": logits - features[..., -1:]}
+    logits = Dense(n, (self.labels + 1,), output="float32", name="fact_pair")(pairs)
+    logits += self._products(head, tail) + self._of_types(types)
+    return {"logits": logits[..., :-1] - logits[..., -1:]}
 
   def _mentions(
     self,
@@ -115,19 +112,19 @@ class FactHead(LabelHead):
 
   def _products(
     self, head: Float[Array, "B N WIDTH"], tail: Float[Array, "B N WIDTH"]
-  ) -> Float[Array, "B N N FEATURES"]:
-    """Returns a form of head and tail for each feature, in blocks along the diagonal.
+  ) -> Float[Array, "B N N C"]:
+    """Returns a form of head and tail for each relation, in blocks along the diagonal.
 
     Heads are multiplied first, so that the cost of pairs is that of one block.
     """
-    n, features = self.numerics, FEATURES + 1
-    shape = (WIDTH // BLOCK, BLOCK, BLOCK * features)
+    n, labels = self.numerics, self.labels + 1
+    shape = (WIDTH // BLOCK, BLOCK, BLOCK * labels)
     kernel = _Weights(initializer(n, 1 / WIDTH), shape, name="fact_blocks")().astype(n.dtype)
     parts = (*head.shape[:2], shape[0], BLOCK)
     of_heads = jnp.einsum("bngi,gix->bngx", head.reshape(parts), kernel)
-    of_heads = of_heads.reshape(*parts, features)
+    of_heads = of_heads.reshape(*parts, labels)
     wide = {"preferred_element_type": jnp.float32}
-    return jnp.einsum("bhgjf,btgj->bhtf", of_heads, tail.reshape(parts), **wide)
+    return jnp.einsum("bhgjc,btgj->bhtc", of_heads, tail.reshape(parts), **wide)
 
   def _context(
     self,
@@ -145,11 +142,11 @@ class FactHead(LabelHead):
     both /= both.sum(-1, keepdims=True) + 1e-9
     return jnp.einsum("bhtw,bwd->bhtd", both.astype(values.dtype), values)
 
-  def _of_types(self, types: Float[Array, "B N T"]) -> Float[Array, "B N N FEATURES"]:
+  def _of_types(self, types: Float[Array, "B N T"]) -> Float[Array, "B N N C"]:
     """Returns what the types of head and tail say by themselves."""
-    shape = (types.shape[-1], types.shape[-1], FEATURES + 1)
+    shape = (types.shape[-1], types.shape[-1], self.labels + 1)
     kernel = _Weights(nn.initializers.zeros, shape, name="fact_types")()
-    return jnp.einsum("bhs,btu,suf->bhtf", *(types.astype(jnp.float32),) * 2, kernel)
+    return jnp.einsum("bhs,btu,suc->bhtc", *(types.astype(jnp.float32),) * 2, kernel)
 
   def loss(
     self,

@@ -26,7 +26,7 @@ SHORT_PIECES = 8  # pieces of most labels
 BATCH = 64
 KEPT_VECTORS = 100_000  # vectors in memory, by directory and label
 LISTS = 8  # of labels in memory
-RIDGE = 1.0  # of the map from the words of labels to their vectors
+RIDGE = 1.0  # of the map from the words of labels to their parameters
 
 
 def encode(model: ModelParts, texts: Sequence[str]) -> np.ndarray:
@@ -155,7 +155,7 @@ def label_settings(
 def with_labels(model: ModelParts, labels: Iterable[str] | Mapping[str, str]) -> ModelParts:
   """Returns a model whose head scores labels that are given by their words, in alphabetical order.
 
-  Those that it learnt have the vectors that it learnt; others what a linear map makes of their
+  Those that it learnt have the parameters that it learnt; others what a linear map makes of their
   words, which is fitted to the words of what it learnt.
   """
   if model.start is None:
@@ -169,21 +169,25 @@ def _with_wordings(model: ModelParts, wordings: tuple[tuple[str, str], ...]) -> 
   head, start = model.network.head, model.start
   assert isinstance(head, LabelHead) and start is not None
   reader, leaves = reader_of(reader_in(start.directory)), flatten(model.params)
-  (path,) = (x for x in leaves if x.endswith(head.by_words))
-  learnt = np.asarray(leaves[path], np.float32)
   asked = reader.vectors([wording for _, wording in wordings], known=True)
-  vectors = _mapped(reader.vectors(model.labels), learnt, asked)
+  chosen = {path: np.asarray(x) for path, x in leaves.items() if path.endswith(head.by_words)}
+  columns = [x.reshape(-1, head.labels + 1) for x in chosen.values()]
+  *learnt, threshold = np.concatenate(columns).T  # a row for each label
+  rows = _mapped(reader.vectors(model.labels), np.stack(learnt), asked)
   numbers = {label: number for number, label in enumerate(model.labels)}
   for place, (label, wording) in enumerate(wordings):
     if label == wording and label in numbers:
-      vectors[place] = learnt[numbers[label]]
+      rows[place] = learnt[numbers[label]]
+  parts = np.split(np.stack([*rows, threshold], axis=-1), np.cumsum([len(x) for x in columns])[:-1])
+  changed = zip(chosen.items(), parts, strict=True)
+  leaves |= {path: part.reshape(*x.shape[:-1], -1) for (path, x), part in changed}
   network = dataclasses.replace(model.network, head=head.clone(labels=len(wordings)))
-  params, names = unflatten(leaves | {path: vectors}), tuple(label for label, _ in wordings)
-  return dataclasses.replace(model, network=network, params=params, labels=names)
+  names = tuple(label for label, _ in wordings)
+  return dataclasses.replace(model, network=network, params=unflatten(leaves), labels=names)
 
 
 def _mapped(words: np.ndarray, learnt: np.ndarray, asked: np.ndarray) -> np.ndarray:
-  """Returns what a ridge regression from the words of labels to their vectors makes of others."""
+  """Returns what a ridge regression from the words of labels to what is learnt makes of others."""
   of_words, of_learnt = words.mean(0), learnt.mean(0)
   known = words - of_words
   products = known @ known.T + RIDGE * np.eye(len(known), dtype=np.float32)
