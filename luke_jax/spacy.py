@@ -128,7 +128,6 @@ def _relations(doc: Doc) -> list[Related]:
     "threshold": None,
     "linker": None,
     "facts": None,
-    "relations": None,
     "least_fact": None,
   },
 )
@@ -140,14 +139,13 @@ def make(
   threshold: float | None,
   linker: str | None,
   facts: str | None,
-  relations: list[str] | dict[str, str] | None,
   least_fact: float | None,
 ) -> Component:
   """Returns the component with models by their directories or names.
 
   `labels` are those that a model with labels at run time looks for, as a list or with descriptions.
-  So are `relations` those of facts. Names of a score below `threshold` are left out, and facts
-  below `least_fact`, or without it below the score from which nine in ten are right.
+  Names of a score below `threshold` are left out, and facts below `least_fact`, or without it below
+  the score from which nine in ten are right.
   """
   from luke_jax.inference.predicting import Abstaining, asked, check_share, for_predictions
   from luke_jax.inference.settings import task_of
@@ -156,11 +154,9 @@ def make(
 
   check_share("least_fact", least_fact)
   found = _read("model", model, predictions.Span)
-  task = task_of(found, **(asked(found, labels)[1] if labels else {}))
+  task = task_of(found, **(asked(found, labels) if labels else {}))
   Abstaining(for_predictions(found, task), threshold)
   of_facts = _read("facts", facts, predictions.Fact) if facts else None
-  if of_facts and relations:
-    of_facts, _ = asked(of_facts, relations)
   extractor = Extractor(
     found,
     of_facts,

@@ -31,7 +31,7 @@ def main(originals: Path, folder: Path) -> None:
   judged = split_documents(source)
   parts = {split: [x.example for x in of_split] for split, of_split in judged.items()}
   drawn = random.Random(DRAWS)
-  for split in ("dev", "train"):
+  for split in ("train", "dev"):
     of_split = judged[split]
     every = [x for d in of_split for x in sentences(d)]
     alone = [x for x in every if drawn.random() < (SHARE if x.facts else SHARE / 4)]
@@ -40,7 +40,7 @@ def main(originals: Path, folder: Path) -> None:
     parts[f"{split}_denied"] = [x for x in told if drawn.random() < SHARE]
     within = (denied_within(x, drawn) for x in of_split)
     parts[f"{split}_denied"] += [x for x in within if x is not None]
-  parts |= short_texts(originals, parts, names, drawn)
+  parts |= with_phrases(parts, names, drawn)
   folder.mkdir(parents=True, exist_ok=True)
   for name, examples in parts.items():
     lines = (json.dumps(to_json(x), ensure_ascii=False) + "\n" for x in examples)
@@ -82,23 +82,17 @@ def documents(path: Path, names: Mapping[str, str]) -> Iterator[Document]:
     yield Document(example, evidence)
 
 
-def short_texts(
-  originals: Path,
-  parts: Mapping[str, Sequence[FactsExample]],
-  names: Mapping[str, str],
-  drawn: random.Random,
+def with_phrases(
+  parts: Mapping[str, Sequence[FactsExample]], names: Mapping[str, str], drawn: random.Random
 ) -> dict[str, list[FactsExample]]:
-  """Returns phrases filled with names of the same part, and to train on sentences of FewRel."""
-  train = parts["train"]
-  others = phrases.beside(train)
+  """Returns phrases to train on and for dev, filled with names of the same part."""
+  others = phrases.beside(parts["train"])
   every = phrases.read_phrases(list(names.values()))
   made = {}
   for split in ("train", "dev"):
     chosen = [x for x in every if x.is_dev == (split == "dev")] * phrases.TIMES
     of_type = phrases.names_by_type(parts[split])
     made[f"{split}_phrases"] = list(phrases.filled(chosen, of_type, others, drawn))
-  path, types = originals / "siblings/fewrel/val_wiki.json", phrases.types_of(train)
-  made["train_fewrel"] = list(phrases.of_fewrel(path, names, others, types))
   return made
 
 

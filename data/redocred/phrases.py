@@ -1,10 +1,9 @@
-"""Short texts with facts: phrases written for this, filled with names, and sentences of FewRel."""
+"""Short texts with facts: phrases that were written for this, filled with names."""
 
 import collections
 import dataclasses
 import hashlib
 import itertools
-import json
 import random
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -12,7 +11,6 @@ from pathlib import Path
 from typing import NamedTuple
 
 from luke_jax.tasks.facts.files import FactsExample, Holds, NameOfText
-from luke_jax.tasks.ner.documents import PAPER, joined
 
 PHRASES = Path(__file__).with_name("phrases.tsv")
 SLOT = re.compile(r"\{(\w+):([A-Z]+)\}")
@@ -20,7 +18,6 @@ TIMES = 2  # that each phrase is filled
 TOGETHER = (1, 1, 1, 2, 3)  # phrases of a text, each as often
 HELD_OUT = 12  # one phrase in so many, by its hash, is dev
 ALWAYS, EVER = 0.8, 0.02  # shares of a relation's facts with which another one holds, or may
-OF_FEWREL = 200  # sentences of each relation
 DEMONYM = re.compile(r"(?:[a-z](?:ian|ean|ish|ese|can)|French|Dutch|Greek)s?$")
 
 
@@ -150,47 +147,3 @@ def filled(
     holds, may = told(facts, unknown, others)
     of_text = tuple(NameOfText(tuple(x), label) for x, label in zip(mentions, labels, strict=True))
     yield FactsExample(f"phrases {next(number)}", "phrases", text, of_text, holds, may)
-
-
-def of_fewrel(
-  path: Path,
-  relations: Mapping[str, str],
-  others: Mapping[str, Beside],
-  types: Mapping[str, tuple[str, str]],
-) -> Iterator[FactsExample]:
-  """Yields sentences of FewRel with one pair of names, of relations that the documents have too."""
-  published = json.loads(path.read_text(encoding="utf-8"))
-  for property_, sentences in published.items():
-    label = relations.get(property_, "")
-    if label not in others:
-      continue
-    for number, value in enumerate(sentences[:OF_FEWREL]):
-      text, offsets, _ = joined(value["tokens"], PAPER)
-      spans = [
-        [(offsets[x[0]][0], offsets[x[-1]][1]) for x in value[side][2]] for side in ("h", "t")
-      ]
-      ends = {span for x in spans for span in x}
-      if len(ends) < 2 or any(
-        a < d and c < b for (a, b), (c, d) in itertools.combinations(ends, 2)
-      ):
-        continue
-      names = tuple(
-        NameOfText(tuple(sorted(set(x))), y) for x, y in zip(spans, types[label], strict=True)
-      )
-      facts, may = told([Holds(0, 1, label)], [], others)
-      id = f"fewrel {property_} {number}"
-      yield FactsExample(id, id, text, names, facts, may, ((0, len(text)),))
-
-
-def types_of(documents: Sequence[FactsExample]) -> dict[str, tuple[str, str]]:
-  """Returns the types that heads and tails of each relation have most often."""
-  counts: dict[str, list[collections.Counter[str]]] = {}
-  for document in documents:
-    for fact in document.facts or ():
-      sides = counts.setdefault(fact.label, [collections.Counter(), collections.Counter()])
-      for side, name in zip(sides, fact[:2], strict=True):
-        side[document.names[name].label] += 1
-  return {
-    label: (sides[0].most_common(1)[0][0], sides[1].most_common(1)[0][0])
-    for label, sides in counts.items()
-  }

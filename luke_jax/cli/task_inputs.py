@@ -99,10 +99,10 @@ class ModelOptions:
   knowledge: Path | None = None
   """For linking, a folder of other knowledge than that of the training."""
   labels: str = ""
-  """For labels and facts: those to look for, such as "person, award: a prize given for merit", set
-  apart by semicolons where a description has commas, or a .txt file with one on each line. By
-  default those of a file with answers, and for predictions the kinds that the model learnt, if at
-  most 40; of facts all that it learnt. For ner: those of its own to show, as "PER, TIME"."""
+  """For labels: those to look for, such as "person, award: a prize given for merit", set apart by
+  semicolons where a description has commas, or a .txt file with one on each line. By default those
+  of a file with answers, and for predictions the kinds that the model learnt, if at most 40. For
+  ner: those of the model's own to show, as "PER, TIME" of english/ner."""
 
   def read(self, task: str, directory: Path) -> tuple[ModelParts, TextTask]:
     """Returns the model of a directory, or of the run in it, and its task.
@@ -131,8 +131,7 @@ class ModelOptions:
         found = labels_in(self.labels)
         if len(found) > MANY_LABELS:
           print(f"reading {len(found):,} labels", file=sys.stderr)
-        model, more = asked(model, found)
-        changes |= more
+        changes |= asked(model, found)
       settings = task_of(model, named, **changes)
       check_inputs(settings, model.backbone)
       settings.check_head(model.network)

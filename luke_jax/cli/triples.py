@@ -15,7 +15,6 @@ from luke_jax.convert.reading import read
 from luke_jax.errors import InputError, at
 from luke_jax.files import Path, check_place, whole
 from luke_jax.formats.files import Faults
-from luke_jax.inference.predicting import asked
 from luke_jax.inference.settings import check_answer, task_of
 from luke_jax.inference.triples import SHOWN, Extractor, Name, Triple, merged
 from luke_jax.runs.models import backbone_of, model_directory
@@ -35,7 +34,6 @@ def run(
   facts: Path = Path("english/facts"),
   linker: Path | None = None,
   labels: str = "",
-  relations: str = "",
   threshold: float | None = None,
   each: bool = False,
 ) -> None:
@@ -48,7 +46,6 @@ def run(
 
       luke-jax triples "Ana Sousa, a daughter of Rui Sousa, was born in Porto."
       luke-jax triples texts.jsonl --linker runs/linker --output facts.jsonl
-      luke-jax triples texts.jsonl --relations "founded by, employer: works for a firm"
 
   Args:
     source: File of texts, a text, an object of JSON, or - for standard input.
@@ -57,7 +54,6 @@ def run(
     facts: Directory, name or run of a model of facts.
     linker: Directory or run of a model that says what names mean.
     labels: For a model with labels at run time: those of the names to look for.
-    relations: Those to look for, by their words; without them, those that the model has learnt.
     threshold: Least score of a fact; without it, that from which nine in ten are right.
     each: Prints the triples of each text as they are found, instead of facts at the end.
   """
@@ -65,7 +61,7 @@ def run(
     raise InputError(f"--threshold: {threshold:g}; expected a number from 0 to 1")
   if output:
     check_place(output)
-  extractor = _extractor(names, facts, linker, labels, relations, threshold)
+  extractor = _extractor(names, facts, linker, labels, threshold)
   least = Least(extractor.sure if threshold is None else threshold)
   faults = Faults()
   examples, _ = examples_in(task_of(extractor.names), source, faults)
@@ -100,26 +96,18 @@ class Least:
 
 
 def _extractor(
-  names: Path,
-  facts: Path,
-  linker: Path | None,
-  labels: str,
-  relations: str,
-  threshold: float | None,
+  names: Path, facts: Path, linker: Path | None, labels: str, threshold: float | None
 ) -> Extractor:
   """Reads the models, each of which has to be of its task."""
   finder = _read(names, Span, "--names")
   of_facts = _read(facts, Fact, "--facts")
-  if relations:
-    with at("--relations"):
-      of_facts, _ = asked(of_facts, labels_in(relations))
   linking = None if linker is None else _read(linker, Link, "--linker")
-  of_names = labels_in(labels) if labels else None
-  if of_names is None:
+  asked = labels_in(labels) if labels else None
+  if asked is None:
     with at(f"--names {names}"):
       task_of(finder).asked_of(None)
   least = SHOWN if threshold is None else min(SHOWN, threshold)
-  return Extractor(finder, of_facts, linking, of_names, least)
+  return Extractor(finder, of_facts, linking, asked, least)
 
 
 def _read(directory: Path, answer: type, option: str) -> ModelParts:

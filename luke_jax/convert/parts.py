@@ -36,7 +36,7 @@ class Start:
   entities: Entities  # that are read
 
 
-@dataclasses.dataclass(frozen=True, eq=False)
+@dataclasses.dataclass(frozen=True)
 class ModelParts:
   """Everything that a model directory holds; `luke_jax.Model` adds methods for users."""
 

@@ -42,10 +42,6 @@ class FactHead(LabelHead):
   places: ClassVar[tuple[str, ...]] = (STARTS, ENDS)
   shared: ClassVar[tuple[str, ...]] = ("attention_mask",)
   made_by_task: ClassVar[bool] = True
-  by_words: ClassVar[tuple[str, ...]] = (
-    *("fact_pair/kernel", "fact_pair/bias"),
-    *("fact_blocks/weights", "fact_types/weights"),
-  )
 
   @classmethod
   def saved(cls, backbone: Backbone, saved: SavedHead) -> Self:

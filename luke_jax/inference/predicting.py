@@ -13,7 +13,7 @@ from luke_jax.files import Path
 from luke_jax.formats.files import Faults
 from luke_jax.inference.batches import outputs, shapes_of
 from luke_jax.inference.settings import Calibration, processor_of, task_of
-from luke_jax.inference.text_vectors import label_settings, with_labels
+from luke_jax.inference.text_vectors import label_settings
 from luke_jax.tasks.contract import Example, Prediction, ReadExamples, TextTask
 from luke_jax.tasks.predictions import Labels, Number, Relation, TaggedSpans, Types
 from luke_jax.tasks.running import check_inputs
@@ -83,8 +83,7 @@ def predict(
   folders = {"vectors": vectors, "knowledge": knowledge}
   settings: dict[str, Any] = {name: str(x) for name, x in folders.items() if x}
   if labels is not None:
-    model, more = asked(model, labels)
-    settings |= more
+    settings |= asked(model, labels)
   abstaining = Abstaining(for_predictions(model, task_of(model, **settings)), threshold)
   task = abstaining.task
   check_inputs(task, model.backbone)
@@ -132,26 +131,23 @@ def predictions(
 
 def asked(
   model: ModelParts, labels: Iterable[str] | Mapping[str, str], *, known: bool = True
-) -> tuple[ModelParts, dict[str, Any]]:
-  """Returns the model, and the settings of its task, that look for labels.
+) -> dict[str, Any]:
+  """Returns the settings of a task that looks for labels.
 
   Those of a file may have words that the model does not know, unless `known`.
   """
-  head = model.network.head
-  if head is not None and head.by_words:
-    return with_labels(model, labels), {}
-  if head is None or not head.once:
+  if model.network.head is None or not model.network.head.once:
     if model.labels and (shown := task_of(model).showing(tuple(labels))):
-      return model, dict(shown)
+      return dict(shown)
     other = "expected none, or a model of labels such as english/labels"
     raise InputError(f"labels: a {model.architecture} has its own; {other}")
-  return model, label_settings(model, labels, known=known)
+  return label_settings(model, labels, known=known)
 
 
 def asking(model: ModelParts, task: TextTask, examples: Sequence[Any] | None) -> TextTask:
   """Returns a task that looks for the labels of examples, or for its own, if it looks for any."""
   wanted = task.asked_of(examples)
-  return dataclasses.replace(task, **asked(model, wanted, known=False)[1]) if wanted else task
+  return dataclasses.replace(task, **asked(model, wanted, known=False)) if wanted else task
 
 
 def for_predictions(model: ModelParts, task: TextTask) -> TextTask:

@@ -1,6 +1,5 @@
 """Vectors of texts, means of an encoder's states; and of labels that are given at run time."""
 
-import dataclasses
 import functools
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
@@ -9,14 +8,12 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from luke_jax.convert.parts import ModelParts, reader_in
+from luke_jax.convert.parts import ModelParts
 from luke_jax.convert.reading import read
 from luke_jax.errors import InputError
 from luke_jax.files import Path
 from luke_jax.heads.kinds import without_head
 from luke_jax.inference.settings import any_processor
-from luke_jax.models.head import LabelHead
-from luke_jax.models.keys import flatten, unflatten
 from luke_jax.models.network import Network
 from luke_jax.tasks.labels.wordings import in_words, keep_wordings, warn_of_same, wordings_of
 from luke_jax.text import TextInput
@@ -26,7 +23,6 @@ SHORT_PIECES = 8  # pieces of most labels
 BATCH = 64
 KEPT_VECTORS = 100_000  # vectors in memory, by directory and label
 LISTS = 8  # of labels in memory
-RIDGE = 1.0  # of the map from the words of labels to their parameters
 
 
 def encode(model: ModelParts, texts: Sequence[str]) -> np.ndarray:
@@ -150,46 +146,3 @@ def label_settings(
   # A name may be read as different things: the table has names, and is known by what was read.
   read = "\n".join((str(model.reader), *wordings.values()))
   return {"labels": tuple(wordings), "table": keep_wordings(tuple(wordings), vectors, read)}
-
-
-def with_labels(model: ModelParts, labels: Iterable[str] | Mapping[str, str]) -> ModelParts:
-  """Returns a model whose head scores labels that are given by their words, in alphabetical order.
-
-  Those that it learnt have the parameters that it learnt; others what a linear map makes of their
-  words, which is fitted to the words of what it learnt.
-  """
-  if model.start is None:
-    expected = "expected an adapter, as a training writes it"
-    raise InputError(f"labels: the model is without the one that reads them; {expected}")
-  return _with_wordings(model, tuple(wordings_of(labels).items()))
-
-
-@functools.lru_cache(LISTS)
-def _with_wordings(model: ModelParts, wordings: tuple[tuple[str, str], ...]) -> ModelParts:
-  head, start = model.network.head, model.start
-  assert isinstance(head, LabelHead) and start is not None
-  reader, leaves = reader_of(reader_in(start.directory)), flatten(model.params)
-  asked = reader.vectors([wording for _, wording in wordings], known=True)
-  chosen = {path: np.asarray(x) for path, x in leaves.items() if path.endswith(head.by_words)}
-  columns = [x.reshape(-1, head.labels + 1) for x in chosen.values()]
-  *learnt, threshold = np.concatenate(columns).T  # a row for each label
-  rows = _mapped(reader.vectors(model.labels), np.stack(learnt), asked)
-  numbers = {label: number for number, label in enumerate(model.labels)}
-  for place, (label, wording) in enumerate(wordings):
-    if label == wording and label in numbers:
-      rows[place] = learnt[numbers[label]]
-  parts = np.split(np.stack([*rows, threshold], axis=-1), np.cumsum([len(x) for x in columns])[:-1])
-  changed = zip(chosen.items(), parts, strict=True)
-  leaves |= {path: part.reshape(*x.shape[:-1], -1) for (path, x), part in changed}
-  network = dataclasses.replace(model.network, head=head.clone(labels=len(wordings)))
-  names = tuple(label for label, _ in wordings)
-  return dataclasses.replace(model, network=network, params=unflatten(leaves), labels=names)
-
-
-def _mapped(words: np.ndarray, learnt: np.ndarray, asked: np.ndarray) -> np.ndarray:
-  """Returns what a ridge regression from the words of labels to what is learnt makes of others."""
-  of_words, of_learnt = words.mean(0), learnt.mean(0)
-  known = words - of_words
-  products = known @ known.T + RIDGE * np.eye(len(known), dtype=np.float32)
-  weights = np.linalg.solve(products, learnt - of_learnt)
-  return (asked - of_words) @ known.T @ weights + of_learnt

@@ -69,9 +69,6 @@ class Head(nn.Module):
   # It compares texts with vectors of the model that the training started from: what is saved is an
   # adapter of that.
   reads_start: ClassVar[bool] = False
-  # Parameters whose last axis has numbers for each label and then for a threshold, so that those of
-  # others can be told by their words.
-  by_words: ClassVar[tuple[str, ...]] = ()
 
   @property
   def own_inputs(self) -> Mapping[str, tuple[int, ...]]:

@@ -6,7 +6,6 @@ import pytest
 
 from data.redocred import phrases
 from data.redocred.phrases import SLOT, Beside
-from data.redocred.typed import _without
 from luke_jax.tasks.facts.files import FactsExample, Holds, NameOfText
 from luke_jax.tasks.relations.score import NO_RELATION
 
@@ -51,10 +50,3 @@ def test_what_always_holds_beside_a_fact_is_told_and_what_may_is_left_open():
   assert facts == (Holds(3, 2, "father"), Holds(2, 3, "child")) and not may
   facts, may = phrases.told([Holds(2, 3, "child")], [], others)
   assert len(facts) == 1 and set(may) == {Holds(3, 2, "father"), Holds(3, 2, "mother")}
-
-
-def test_of_what_is_held_out_nothing_is_said():
-  names = tuple(NameOfText(((i, i + 1),)) for i in range(3))
-  facts = (Holds(0, 1, "child"), Holds(0, 1, "employer"), Holds(1, 2, "child"))
-  left = _without(FactsExample("1", "1", "ABC", names, facts), ["child"])
-  assert left.facts == (facts[1],) and left.unknown == (Holds(1, 2),)
