@@ -14,6 +14,7 @@ from luke_jax.formats.files import Faults
 from luke_jax.inference.batches import outputs, shapes_of
 from luke_jax.inference.settings import Calibration, processor_of, task_of
 from luke_jax.inference.text_vectors import label_settings
+from luke_jax.models.head import LabelHead
 from luke_jax.tasks.contract import Example, Prediction, ReadExamples, TextTask
 from luke_jax.tasks.predictions import Labels, Number, Relation, TaggedSpans, Types
 from luke_jax.tasks.running import check_inputs
@@ -136,8 +137,9 @@ def asked(
 
   Those of a file may have words that the model does not know, unless `known`.
   """
-  if model.network.head is None or not model.network.head.once:
-    if model.labels and (shown := task_of(model).showing(tuple(labels))):
+  head = model.network.head
+  if head is None or not head.once:
+    if isinstance(head, LabelHead) and (shown := task_of(model).showing(tuple(labels))):
       return dict(shown)
     other = "expected none, or a model of labels such as english/labels"
     raise InputError(f"labels: a {model.architecture} has its own; {other}")
