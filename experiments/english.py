@@ -167,7 +167,7 @@ def facts() -> Experiment:
   kinds = tuple(" ".join(label.split()) for label in FACTS.split(";"))
   types = ("PER", "ORG", "LOC", "TIME", "NUM", "MISC")
   test = "datasets/redocred/test.jsonl"
-  files = ",".join(TRAIN_FACTS).replace("train", "{}")
+  files = ",".join(TRAIN_FACTS).replace("train", "{0}")
   found = minilm(Facts, files, test=test, labels=kinds, types=types)
   return dataclasses.replace(
     found,
