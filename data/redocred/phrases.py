@@ -22,7 +22,7 @@ DEMONYM = re.compile(r"(?:[a-z](?:ian|ean|ish|ese|can)|French|Dutch|Greek)s?$")
 
 
 class Beside(NamedTuple):
-  """What else holds of two names with a relation, and what may: relations, True if turned round."""
+  """Relations that hold of two names beside one, and that may; True if they are turned round."""
 
   holds: frozenset[tuple[str, bool]]
   may: frozenset[tuple[str, bool]]

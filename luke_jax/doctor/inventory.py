@@ -146,7 +146,7 @@ def base_packages() -> list[Package]:
 
 def optional_parts(python: str) -> list[Extra]:
   """Returns the extras of luke_jax with what is missing of each."""
-  lines = "\n".join(importlib.metadata.requires(OURS) or [])
+  lines = "\n".join(_required(OURS))
   parts = []
   for extra in dict.fromkeys(re.findall(r"extra == [\"']([\w.-]+)", lines)):
     missing = tuple(dict.fromkeys(_missing(OURS, extra)))
@@ -161,15 +161,18 @@ def install_command(extra: str, python: str) -> str:
 
 def requirements(name: str, extra: str) -> Iterator[Requirement]:
   """Yields what an installed package requires, or what one of its extras requires more."""
-  try:
-    lines = importlib.metadata.requires(name) or []
-  except importlib.metadata.PackageNotFoundError:
-    return
-  for requirement in map(Requirement, lines):
+  for requirement in map(Requirement, _required(name)):
     marker = requirement.marker
     needed, usual = (marker is None or marker.evaluate({"extra": x}) for x in (extra, ""))
     if needed and usual == (not extra):
       yield requirement
+
+
+def _required(name: str) -> list[str]:
+  try:
+    return importlib.metadata.requires(name) or []
+  except importlib.metadata.PackageNotFoundError:
+    return []
 
 
 def version(name: str) -> str | None:

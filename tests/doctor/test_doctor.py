@@ -152,6 +152,12 @@ def test_a_part_lacks_what_its_packages_extras_lack(monkeypatch):
   assert tpu.command.startswith("'py thon' -m pip install ") and "[tpu]" in tpu.command
 
 
+def test_a_folder_that_is_not_installed_requires_nothing(monkeypatch):
+  monkeypatch.setattr(inventory, "OURS", "luke-jax-that-nobody-installed")
+  assert inventory.optional_parts("python") == []
+  assert [package.name for package in inventory.base_packages()] == ["jaxlib"]
+
+
 def messages(findings):
   return [finding.message for finding in findings]
 
