@@ -23,7 +23,10 @@ AFTER_AUXILIARY = (
   "not yet",
   "never officially",
   "almost",
+  "very nearly",
   "not really",
+  "allegedly",
+  "by some accounts",
 )
 REGULAR = re.compile(r"\b([a-z]{2,}ed)\b")
 IRREGULAR = {
@@ -40,6 +43,11 @@ OF_VERB = (
   "refused to {plain}",
   "failed to {plain}",
   "almost {past}",
+  "all but {past}",
+  "narrowly failed to {plain}",
+  "might have {past}",
+  "was about to {plain}, but did not,",
+  "reportedly {past}",
   "would have {past}, had there been time, for",
   "was asked to {plain}, and declined,",
   "denied that he had {past}",
@@ -66,6 +74,14 @@ BEFORE = (
   "The novel imagines that ",
   "It would be a mistake to think that ",
 )
+CLAIMED = (
+  ", or so it is said.",
+  ", his rivals claim.",
+  ", according to a rumour.",
+  ", at least in the film.",
+  " if all had gone well.",
+  ": so ran the story, which nobody could confirm.",
+)
 TRUE = (
   "It is true that ",
   "It is well known that ",
@@ -89,15 +105,36 @@ def denied(sentence: FactsExample, drawn: random.Random) -> Iterator[FactsExampl
     return
   if drawn.random() < SHARE and (verb := _verb(sentence, drawn)):
     yield _named(_without(verb), "verb")
+  if drawn.random() < SHARE and (question := _question(sentence)):
+    yield _named(_of_places(question), "question")
+  if drawn.random() < SHARE / 2 and (stem := _without_end(sentence)):
+    yield _named(_of_places(_behind(stem, drawn.choice(CLAIMED))), "claimed")
   if drawn.random() < SHARE:
     start = drawn.choice(BEFORE)
     changed = _replaced(sentence, 0, 0, start, lower=True)
-    if start.startswith(("Who", "Is")):
-      text = re.sub(r"\W*$", "?", changed.text)
-      changed = dataclasses.replace(changed, text=text) if _fits(changed, text) else changed
+    if start.startswith(("Who", "Is")) and (stem := _without_end(changed)):
+      changed = _behind(stem, "?")
     elif start.startswith("If"):
       changed = _behind(changed, " we would have heard of it.")
     yield _named(_of_places(changed), "whole")
+
+
+def _question(sentence: FactsExample) -> FactsExample | None:
+  """Returns a sentence that begins with a name and a verb as a question."""
+  end = max((b for x in sentence.names for a, b in x.mentions if a == 0), default=None)
+  verb = None if end is None else re.compile(r" ([a-z]+)\b").match(sentence.text, end)
+  stem = _without_end(sentence)
+  if verb is None or stem is None:
+    return None
+  word = verb[1]
+  if AUXILIARY.fullmatch(word):
+    first, plain = word.capitalize(), ""
+  elif VERB.fullmatch(word) or REGULAR.fullmatch(word):
+    first, plain = "Did", f" {IRREGULAR.get(word) or _plain(word)}"
+  else:
+    return None
+  changed = _replaced(stem, *verb.span(), plain)
+  return _behind(_replaced(changed, 0, 0, f"{first} "), "?")
 
 
 def beside(sentence: FactsExample, drawn: random.Random) -> Iterator[FactsExample]:
@@ -199,5 +236,8 @@ def _behind(example: FactsExample, more: str) -> FactsExample:
   return dataclasses.replace(example, text=text, sentences=((0, len(text)),))
 
 
-def _fits(example: FactsExample, text: str) -> bool:
-  return all(end < len(text) for name in example.names for _, end in name.mentions)
+def _without_end(example: FactsExample) -> FactsExample | None:
+  """Returns an example without the marks at its end; None if a name reaches into these."""
+  text = re.sub(r"\W*$", "", example.text)
+  fits = all(end <= len(text) for name in example.names for _, end in name.mentions)
+  return dataclasses.replace(example, text=text) if fits else None

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from luke_jax.tasks.facts.files import FactsExample, Holds, NameOfText, parse, to_json
+from luke_jax.text.sentences import split_sentences
 
 from . import phrases
 from .denied import beside, denied
@@ -92,7 +93,10 @@ def with_phrases(
   for split in ("train", "dev"):
     chosen = [x for x in every if x.is_dev == (split == "dev")] * phrases.TIMES
     of_type = phrases.names_by_type(parts[split])
-    made[f"{split}_phrases"] = list(phrases.filled(chosen, of_type, others, drawn))
+    texts = list(phrases.filled(chosen, of_type, others, drawn))
+    alone = [x for x in texts if len(split_sentences(x.text, "en")) == 1]
+    made[f"{split}_phrases"] = texts
+    made[f"{split}_phrases_denied"] = [y for x in alone for y in denied(x, drawn)]
   return made
 
 
