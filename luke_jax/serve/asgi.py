@@ -18,9 +18,8 @@ from starlette.routing import Route
 from luke_jax.errors import InputError
 from luke_jax.model import Model
 from luke_jax.serve import metrics
-from luke_jax.serve.guard import Guard, fault_line, noted
+from luke_jax.serve.guard import Guard, Limits, fault_line, noted
 from luke_jax.serve.joining import BusyError
-from luke_jax.serve.limits import Limits
 from luke_jax.serve.models import TooLongError
 from luke_jax.serve.openapi import description
 from luke_jax.serve.service import Service

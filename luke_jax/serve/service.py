@@ -14,8 +14,8 @@ import numpy as np
 from luke_jax.errors import InputError
 from luke_jax.inference.batches import shapes_of
 from luke_jax.model import Model
+from luke_jax.serve.guard import Limits
 from luke_jax.serve.joining import MOST_WEIGHT, Compute, Joined, TextItem
-from luke_jax.serve.limits import Limits
 from luke_jax.serve.metrics import Metrics
 from luke_jax.serve.models import ServedModel, check_pieces, compute, question_of, served
 from luke_jax.show.heat_maps import attention_of

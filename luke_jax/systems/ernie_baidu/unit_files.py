@@ -15,8 +15,7 @@ import numpy as np
 
 from luke_jax.errors import InputError
 from luke_jax.files import Path, cache_folder
-from luke_jax.files.copies import local
-from luke_jax.files.made import Made, made
+from luke_jax.files.copies import Made, local, made
 from luke_jax.pipeline.reads import cached
 from luke_jax.pipeline.stored import most_open
 from luke_jax.systems.ernie_baidu import units

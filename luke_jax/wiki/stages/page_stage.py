@@ -7,8 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
 from luke_jax.files import Path, write_text
-from luke_jax.wiki.read.dump import Site, read_pages
-from luke_jax.wiki.read.dump_parts import DumpPart
+from luke_jax.wiki.read.dump import DumpPart, Site, read_pages
 from luke_jax.wiki.read.markup import LINK
 from luke_jax.wiki.read.pages import Page, page_from_bytes, page_from_raw, page_to_bytes
 from luke_jax.wiki.stages.files import read_records, write_records

@@ -18,9 +18,8 @@ from typing import Any
 
 from luke_jax.errors import InputError
 from luke_jax.files import Path, read_text, sha256, whole
-from luke_jax.wiki.read.dump import Site, read_site
+from luke_jax.wiki.read.dump import Site, read_site, split_dumps
 from luke_jax.wiki.read.dump_files import KINDS
-from luke_jax.wiki.read.dump_parts import split_dumps
 from luke_jax.wiki.read.languages import LANGUAGE_PREFIXES
 from luke_jax.wiki.read.own_names import base_title
 from luke_jax.wiki.read.pages import Page

@@ -14,8 +14,7 @@ from luke_jax.errors import InputError
 from luke_jax.pipeline.metadata import read_metadata
 from luke_jax.pipeline.stored import StoredRecords
 from luke_jax.text import load_entity_vocab, load_processor, load_tokenizer
-from luke_jax.wiki.read.dump import read_pages, read_site
-from luke_jax.wiki.read.dump_parts import split_dumps
+from luke_jax.wiki.read.dump import read_pages, read_site, split_dumps
 from luke_jax.wiki.read.pages import page_from_raw
 from luke_jax.wiki.show import figures
 from luke_jax.wiki.stages.packing import RecordLimits
