@@ -13,8 +13,8 @@ from luke_jax.cli import script
 from luke_jax.errors import InputError
 from luke_jax.files import Path
 from luke_jax.graph.vectors import open_vectors
-from luke_jax.pipeline.instances import write_instances
 from luke_jax.pipeline.rows import MaskIds
+from luke_jax.pipeline.stored import write_instances
 from luke_jax.systems.ernie_thu.aligning import read_linked_texts
 from luke_jax.text import Tokenizer, load_tokenizer
 from luke_jax.text.alignment import Alignment

@@ -16,7 +16,7 @@ from luke_jax.graph import vectors as graph_vectors
 from luke_jax.graph.vectors import NONE, Vectors
 from luke_jax.models.system import Backbone
 from luke_jax.pipeline.reads import Reads, cached
-from luke_jax.tasks.extra_inputs import ExtraInputs
+from luke_jax.tasks.contract import ExtraInputs
 from luke_jax.text import Processor, Row, TextInput, Tokenizer
 from luke_jax.text.alignment import NO_LINK, AlignedEntity, Alignment, align
 from luke_jax.text.rows import Room

@@ -14,7 +14,7 @@ from luke_jax.formats.files import Faults
 from luke_jax.models.system import Backbone
 from luke_jax.nn.losses import IGNORED
 from luke_jax.pipeline.reads import Reads, cached
-from luke_jax.tasks.extra_inputs import ExtraInputs
+from luke_jax.tasks.contract import ExtraInputs
 from luke_jax.tasks.ner.documents import NamesExample, to_words
 from luke_jax.tasks.ner.features import SPECIAL, lengths_of, tokenized, window
 from luke_jax.tasks.ner.tags import Scheme, chunks, legal_chunks, tagged

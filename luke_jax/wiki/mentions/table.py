@@ -17,10 +17,9 @@ from luke_jax.wiki.mentions.stages import (
   MakeMentions,
   MergeNames,
 )
-from luke_jax.wiki.stages.page_stage import shards_of
+from luke_jax.wiki.stages.page_stage import Titles, shards_of
 from luke_jax.wiki.stages.progress import StageProgress
 from luke_jax.wiki.stages.stage import MANIFEST, Done, Engine, Stage, check_made_of, read_finished
-from luke_jax.wiki.stages.title_stage import Titles
 from luke_jax.wiki.stages.tokens import Names
 
 TABLE = "mentions"

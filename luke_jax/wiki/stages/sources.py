@@ -33,7 +33,6 @@ from luke_jax.wiki.read.texts import (
   text_files,
 )
 from luke_jax.wiki.read.type_grammars import GRAMMARS
-from luke_jax.wiki.stages.files import lines_of
 from luke_jax.wiki.stages.packing import RecordLimits
 from luke_jax.wiki.stages.page_stage import MakePages, Shards, shards_of, write_pages
 from luke_jax.wiki.stages.plain_mentions import (
@@ -45,7 +44,7 @@ from luke_jax.wiki.stages.plain_mentions import (
   as_string,
 )
 from luke_jax.wiki.stages.shuffle_stage import RECORDS_PER_FILE
-from luke_jax.wiki.stages.stage import Done, Stage
+from luke_jax.wiki.stages.stage import Done, Stage, lines_of
 from luke_jax.wiki.stages.tokens import name_of, write_named
 from luke_jax.wiki.stages.vocabulary_stage import Selection
 

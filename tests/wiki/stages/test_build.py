@@ -46,7 +46,7 @@ def resolve(pages):
 def unshuffled(result):
   """All records in the order of the dump."""
   from luke_jax.pipeline.stored import record_from_bytes
-  from luke_jax.wiki.stages.files import open_records
+  from luke_jax.wiki.stages.stage import open_records
 
   paths = sorted((result.folder / "records").glob("*.array_record"))
   records = []
@@ -63,7 +63,7 @@ def test_there_is_something_to_test(built):
 
 
 def test_redirects(built, pages, resolve):
-  from luke_jax.wiki.stages.title_stage import Titles
+  from luke_jax.wiki.stages.page_stage import Titles
 
   titles = Titles(built.folder / "titles")
   for name in [*(page.title for page in pages), "Red link", ""]:
