@@ -1,4 +1,4 @@
-"""Data sets of others: tables of Hugging Face, and folders that `luke-jax data build` makes.
+"""Data sets of others: tables of Hugging Face, and folders that `python -m data.build` makes.
 
 Tables are Parquet and Arrow files; a split of a folder may replace any file of examples.
 """
