@@ -33,7 +33,7 @@ class Language(NamedTuple):
 
 
 _TABLES = tomllib.loads(
-  importlib.resources.files(__package__).joinpath("languages.toml").read_text("utf-8")
+  importlib.resources.files("luke_jax.wiki.read").joinpath("languages.toml").read_text("utf-8")
 )
 LANGUAGES = {
   code: Language(**{kind: tuple(names) for kind, names in of_one.items()})

@@ -31,7 +31,7 @@ _Slot = Callable[[Parameters], str | None]
 Rows = dict[str, list[str]]
 
 _TABLES = tomllib.loads(
-  importlib.resources.files(__package__).joinpath("templates.toml").read_text("utf-8")
+  importlib.resources.files("luke_jax.wiki.read").joinpath("templates.toml").read_text("utf-8")
 )
 EVERYWHERE: Rows = _TABLES["everywhere"]
 IN_ONE: dict[str, Rows] = _TABLES["of"]
