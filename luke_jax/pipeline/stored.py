@@ -1,21 +1,20 @@
 """Pretraining records as bytes, and random access to those of a folder or of ERNIE's authors."""
 
 import bisect
-import contextlib
 import dataclasses
 import functools
 import hashlib
 import itertools
 import resource
 import struct
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
 from array_record.python.array_record_module import ArrayRecordReader
 
 from luke_jax.errors import InputError
-from luke_jax.files import Path, whole
+from luke_jax.files import Path
 from luke_jax.files.copies import local
 from luke_jax.pipeline.metadata import Metadata, check_files, read_metadata
 from luke_jax.pipeline.reads import cached
@@ -255,9 +254,9 @@ def _names(corpora: Corpora) -> str:
 
 MAGIC = b"TNTIDX\0\0"
 NONE = -1
-_INSTANCES = struct.Struct("<5Q")  # version, code of int32, bytes of a number, items, sizes
-_VERSION, _INT32, _BYTES = 1, 4, 4
-_PARTS = 6  # arrays of L numbers
+INDEX_HEAD = struct.Struct("<5Q")  # version, code of int32, bytes of a number, items, sizes
+VERSION, INT32, BYTES = 1, 4, 4
+PARTS = 6  # arrays of L numbers
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -285,7 +284,7 @@ class StoredInstances:
       raise IndexError(index)
     start = self._starts[index]
     item = np.asarray(self._numbers[start : start + self._sizes[index]]) - 1
-    ids, mask, types, labels, entities, _ = item[:-1].reshape(_PARTS, -1)
+    ids, mask, types, labels, entities, _ = item[:-1].reshape(PARTS, -1)
     words = int(mask.sum())
     parts = (part[:words] for part in (ids, types, labels, entities))
     return Instance(*parts, random_next=bool(item[-1]))
@@ -296,7 +295,7 @@ class StoredInstances:
   @functools.cached_property
   def words(self) -> int:
     """Returns the length of the longest item, L."""
-    return (int(self._sizes.max(initial=1)) - 1) // _PARTS
+    return (int(self._sizes.max(initial=1)) - 1) // PARTS
 
   @functools.cached_property
   def _index(self) -> tuple[np.ndarray, np.ndarray]:
@@ -305,13 +304,13 @@ class StoredInstances:
       data = path.read_bytes()
     except OSError as fault:
       raise InputError(f"{path}: {fault.strerror}; expected the index of {self.path}") from None
-    start = len(MAGIC) + _INSTANCES.size
+    start = len(MAGIC) + INDEX_HEAD.size
     if not data.startswith(MAGIC) or len(data) < start:
       raise InputError(f"{path}: no index of instances; expected one that begins with TNTIDX")
-    version, code, width, items, sizes = _INSTANCES.unpack(data[len(MAGIC) : start])
+    version, code, width, items, sizes = INDEX_HEAD.unpack(data[len(MAGIC) : start])
     numbers = np.frombuffer(data, "<i8", offset=start) if len(data) % 8 == 0 else np.empty(0)
     kind = (version, code, width)
-    if kind != (_VERSION, _INT32, _BYTES) or len(numbers) != 2 * (items + 1) + sizes:
+    if kind != (VERSION, INT32, BYTES) or len(numbers) != 2 * (items + 1) + sizes:
       raise InputError(f"{path}: {items} items of kind {kind}; expected 32-bit numbers, all there")
     return numbers[items + 1 : 2 * items + 1], np.diff(numbers[items + 1 : 2 * items + 2])
 
@@ -327,42 +326,11 @@ class StoredInstances:
   def _numbers(self) -> np.ndarray:
     path = Path(self.path)
     end = int(self._starts[-1] + self._sizes[-1]) if len(self) else 0
-    if (self._sizes % _PARTS != 1).any():
+    if (self._sizes % PARTS != 1).any():
       raise InputError(f"{path}: items of other sizes; expected 6 L + 1 numbers each")
-    if not path.is_file() or path.stat().st_size != _BYTES * end:
-      raise InputError(f"{path}: not {_BYTES * end} bytes; expected those that its index has")
+    if not path.is_file() or path.stat().st_size != BYTES * end:
+      raise InputError(f"{path}: not {BYTES * end} bytes; expected those that its index has")
     return np.memmap(local(path), "<i4", "r")
-
-
-def write_instances(path: Path, instances: Iterable[Instance], words: int) -> int:
-  """Writes instances padded to `words` as a file and its index, and returns their number."""
-  count = 0
-  with contextlib.ExitStack() as parts:
-    data, index = (parts.enter_context(whole(x)) for x in (path, path.with_suffix(".idx")))
-    with data.open("wb") as file:
-      for instance in instances:
-        file.write(_item(instance, words).tobytes())
-        count += 1
-    size = _PARTS * words + 1
-    offsets = np.arange(count + 1, dtype="<i8")
-    head = _INSTANCES.pack(_VERSION, _INT32, _BYTES, count, count)
-    arrays = (offsets, offsets * size, np.full(count, size, "<i8"))
-    index.write_bytes(b"".join([MAGIC, head, *(array.tobytes() for array in arrays)]))
-  return count
-
-
-def _item(instance: Instance, words: int) -> np.ndarray:
-  rows = np.zeros((_PARTS, words), "<i4")
-  rows[3:5] = NONE
-  length = len(instance.input_ids)
-  rows[0, :length], rows[1, :length], rows[2, :length] = (
-    instance.input_ids,
-    1,
-    instance.token_type_ids,
-  )
-  rows[3, :length], rows[4, :length] = instance.labels, instance.entities
-  rows[5] = rows[4] != NONE
-  return np.append(rows.ravel() + 1, np.int32(instance.random_next) + 1).astype("<i4")
 
 
 @dataclasses.dataclass(frozen=True)

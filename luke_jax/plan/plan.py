@@ -230,13 +230,6 @@ def step_flops(
   )
 
 
-def encoder_flops(backbone: Backbone, *, sequences: int, words: int, entities: int) -> float:
-  """Returns the operations of a forward pass; padding counts, all pairs of tokens attend."""
-  counts = TokenCounts(sequences, words, entities)
-  products = backbone.config.products(counts)
-  return products[""] + products[f"{backbone.config.name}/encoder"]
-
-
 def kernel_flops(backbone: Backbone, counts: TokenCounts) -> float:
   """Returns the operations of attention kernels in a step: two products forward, five backward.
 

@@ -8,15 +8,12 @@ at the first word of a unit, 1 at its other words, -1 at special tokens. The aut
 field of labels; others have one for each level of units.
 """
 
-import contextlib
-import gzip
-from collections.abc import Iterable, Iterator, Sequence
-from typing import IO, Any, NamedTuple
+from collections.abc import Iterator, Sequence
+from typing import IO, NamedTuple
 
 import numpy as np
 
 from luke_jax.errors import InputError
-from luke_jax.files import Path
 
 SPECIAL, FIRST, CONTINUED = -1, 0, 1  # labels of units
 EXPECTED = "expected ids;types;positions;unit labels;0 or 1"
@@ -43,24 +40,6 @@ def check_units(labels: np.ndarray, place: str) -> None:
       f"{place}: unit label {labels[word]} at word {word + 1}; expected 0 where a unit begins, 1"
       " after that, -1 at special tokens"
     )
-
-
-def write_units(path: Path, instances: Iterable[UnitInstance]) -> int:
-  """Writes instances to a file, gzipped by its name, and returns their number."""
-  count = 0
-  with contextlib.ExitStack() as stack:
-    file: Any = stack.enter_context(path.open("wb"))
-    if path.name.endswith(".gz"):
-      # Without a time in its head, the same instances are the same bytes.
-      file = stack.enter_context(gzip.GzipFile("", "wb", fileobj=file, mtime=0))
-    for instance in instances:
-      places = np.arange(len(instance.input_ids))
-      arrays = (instance.input_ids, instance.token_type_ids, places, *instance.units)
-      numbers = (" ".join(map(str, np.asarray(x).tolist())) for x in arrays)
-      fields = [*numbers, str(int(instance.true))]
-      file.write(f"{';'.join(fields)}\n".encode())
-      count += 1
-  return count
 
 
 BLOCK = 2**18  # bytes of lines that are read at once: their arrays fit into a core's cache

@@ -11,12 +11,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from peak_memory import PEAK
 
+from data.ernie_baidu.units import write_units
 from luke_jax.errors import InputError
 from luke_jax.files import Path as LukePath
 from luke_jax.pipeline.reads import clear_caches
 from luke_jax.systems.ernie_baidu import unit_files, units
 from luke_jax.systems.ernie_baidu.unit_files import UnitInstances, read_units
-from luke_jax.systems.ernie_baidu.units import UnitInstance, _any, _plain, write_units
+from luke_jax.systems.ernie_baidu.units import UnitInstance, _any, _plain
 
 GOOD = "1 7 8 2;0 0 0 0;0 1 2 3;-1 0 1 -1;1"
 
