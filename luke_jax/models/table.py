@@ -19,6 +19,8 @@ PLACES = {  # model_type of config.json -> module and class
   "camembert": "bert:CamembertConfig",
   "distilbert": "distilbert:DistilBertConfig",
   "electra": "electra:ElectraConfig",
+  "albert": "albert:AlbertConfig",
+  "mpnet": "mpnet:MpnetConfig",
   "ernie_thu": "ernie_thu:ErnieThuConfig",
   "ernie": "ernie_baidu:ErnieBaiduConfig",
   "tener": "tener:TenerConfig",
