@@ -23,6 +23,7 @@ PLACES = {  # model_type of config.json -> module and class
   "mpnet": "mpnet:MpnetConfig",
   "ernie_thu": "ernie_thu:ErnieThuConfig",
   "ernie": "ernie_baidu:ErnieBaiduConfig",
+  "modernbert": "modernbert:ModernBertConfig",
   "tener": "tener:TenerConfig",
 }
 

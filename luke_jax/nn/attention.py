@@ -41,7 +41,7 @@ def probabilities(
   scores: Float[Array, "B N T T"],
   mask: Bool[Array, "B Q T"],
   head_size: int,
-  bias: Float[Array, "N T T"] | None = None,
+  bias: Float[Array, "#N T T"] | None = None,
 ) -> Float[Array, "B N T T"]:
   """Returns the softmax in float32 over the keys where the mask is true."""
   scores = scores.astype(jnp.float32) * head_size**-0.5
@@ -62,7 +62,7 @@ def fused_attention(
   key: Float[Array, "B T N H"],
   value: Float[Array, "B T N H"],
   mask: Bool[Array, "B Q T"],
-  bias: Float[Array, "N T T"] | None = None,
+  bias: Float[Array, "#N T T"] | None = None,
   *,
   implementation: Literal["xla", "cudnn"],
 ) -> Float[Array, "B T N H"]:
@@ -114,11 +114,12 @@ class Attention(nn.Module):
     x: Float[Array, "B T D"],
     word_mask: Bool[Array, "B W"],
     entity_mask: Bool[Array, "B E"],
-    bias: Float[Array, "N T T"] | None = None,
+    bias: Float[Array, "#N T T"] | None = None,
   ) -> Float[Array, "B T D"]:
     """Returns what each token reads. Masks are true where a token is real.
 
-    A bias is added to the scores of a system whose tokens all have one query. Sows the probabilities (B, N, T, T) if intermediates are collected.
+    A bias is added to the scores of a system whose tokens all have one query. Sows the
+    probabilities (B, N, T, T) if intermediates are collected.
     """
     n, sizes = self.numerics, self.sizes
     heads = sizes.heads, sizes.head_size
@@ -164,7 +165,7 @@ class Attention(nn.Module):
     key: Float[Array, "B T N H"],
     value: Float[Array, "B T N H"],
     mask: Bool[Array, "B T"],
-    bias: Float[Array, "N T T"] | None,
+    bias: Float[Array, "#N T T"] | None,
   ) -> Float[Array, "B T N H"] | None:
     """Returns the context by a GPU's fused attention if it is selected; warns once if it cannot."""
     sizes = self.sizes

@@ -33,7 +33,7 @@ def block_attention(
   value: Float[Array, "B T N H"],
   mask: Bool[Array, "B T"],
   seeds: UInt32[Array, "B N"] | None = None,
-  bias: Float[Array, "N T T"] | None = None,
+  bias: Float[Array, "#N T T"] | None = None,
   *,
   dropout_rate: float = 0.0,
 ) -> Float[Array, "B T N H"]:
@@ -70,7 +70,7 @@ def _scores(
   kind: _Kind,
   key: Float[Array, "B N T H"],
   mask: Bool[Array, "B T"],
-  bias: Float[Array, "N T T"] | None,
+  bias: Float[Array, "#N T T"] | None,
 ) -> list[Float[Array, "B N Q _"]]:
   """Returns masked scores for each kind of key, float32."""
   scale = key.shape[-1] ** -0.5
@@ -178,7 +178,8 @@ def _backward(rate, residuals, d_output):
     d_blocks = []  # (B, N, Q, H)
     for i, (dropped, (part, itself)) in enumerate(zip(drop(weights), parts, strict=True)):
       d_logits = weights[i] * (d_weights[i] - mean[:, :, tokens])
-      d_bias = None if bias is None else d_logits.sum(0).astype(bias.dtype)
+      if bias is not None:
+        d_bias = d_logits.sum(0 if len(bias) > 1 else (0, 1)).reshape(bias.shape)
       d_scores = (d_logits * scale).astype(key.dtype)
       d_blocks.append(_weighted(d_scores, key[:, :, part], itself))
       d_keys[i] += _of_keys(d_scores, kind.queries[i], itself)

@@ -4,7 +4,6 @@ import dataclasses
 import math
 from typing import Any, ClassVar
 
-import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int
 
