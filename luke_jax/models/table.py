@@ -19,8 +19,11 @@ PLACES = {  # model_type of config.json -> module and class
   "camembert": "bert:CamembertConfig",
   "distilbert": "distilbert:DistilBertConfig",
   "electra": "electra:ElectraConfig",
+  "albert": "albert:AlbertConfig",
+  "mpnet": "mpnet:MpnetConfig",
   "ernie_thu": "ernie_thu:ErnieThuConfig",
   "ernie": "ernie_baidu:ErnieBaiduConfig",
+  "modernbert": "modernbert:ModernBertConfig",
   "tener": "tener:TenerConfig",
 }
 

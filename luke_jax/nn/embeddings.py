@@ -41,7 +41,7 @@ class WordEmbeddings(nn.Module):
   types: int  # 0: tokens have none
   pad_id: int
   positions_after_padding: bool  # as in RoBERTa; else they count all tokens from 0, as in BERT
-  output: int | None = None  # D, where it is not the width of the tables
+  output: int | None = None  # D, where the tables are projected to it
 
   def setup(self) -> None:
     """Makes the tables; `word` is also the decoder of masked words."""
@@ -52,7 +52,7 @@ class WordEmbeddings(nn.Module):
       self.type = embedding(n, self.types, self.width)
     self.norm = LayerNorm(n)
     self.dropout = Dropout(n.dropout)
-    if self.output and self.output != self.width:
+    if self.output:
       self.project = Dense(n, (self.output,))
 
   def __call__(
@@ -71,7 +71,7 @@ class WordEmbeddings(nn.Module):
       types = jnp.zeros_like(input_ids) if token_type_ids is None else token_type_ids
       x = x + look_up(self.type, types)
     x = self.dropout(self.norm(x))
-    return self.project(x) if self.output and self.output != self.width else x
+    return self.project(x) if self.output else x
 
   def _position_ids(self, input_ids: Int[Array, "B W"]) -> Int[Array, "B W"]:
     if self.positions_after_padding:

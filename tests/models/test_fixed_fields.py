@@ -33,6 +33,9 @@ OTHERS = {  # values of other models
   "summary_activation": "tanh",
   "summary_proj_to_labels": True,
   "summary_first_dropout": 0.1,
+  "num_hidden_groups": 2,
+  "inner_group_num": 2,
+  "relative_attention_num_buckets": 64,
 }
 FIXED = [(system, name) for system in systems() for name in system.fixed]
 
