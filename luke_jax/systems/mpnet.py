@@ -39,11 +39,11 @@ class MpnetEncoder(BertEncoder):
     """Makes the parts of a BERT, and a table of distances."""
     super().setup()
     c, n = self.backbone.config, self.backbone.numerics
-    self.distance = embedding(n, BUCKETS, c.num_attention_heads)
+    self.distance_bias = embedding(n, BUCKETS, c.num_attention_heads)
 
   def bias(self, length: int) -> Float[Array, "N W W"]:
     """Returns what the distance of two words adds to their scores."""
-    return self.distance(buckets(length)).transpose(2, 0, 1)
+    return self.distance_bias(buckets(length)).transpose(2, 0, 1)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -82,7 +82,7 @@ class MpnetConfig(RobertaConfig):
   @classmethod
   def keys(cls, kind: str) -> Keys:
     """Returns the names of tensors on disk."""
-    own = table("mpnet/distance", "mpnet.encoder.relative_attention_bias")
+    own = table("mpnet/distance_bias", "mpnet.encoder.relative_attention_bias")
     return keys_of(cls.name, cls.names, kind, own=own)
 
 

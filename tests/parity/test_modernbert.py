@@ -83,5 +83,5 @@ def test_layers_of_no_period_are_refused(tmp_path):
   config = json.loads((tmp_path / "config.json").read_text())
   kinds = ["full_attention", "sliding_attention", "full_attention", "full_attention"]
   (tmp_path / "config.json").write_text(json.dumps(config | {"layer_types": kinds}))
-  with pytest.raises(InputError, match="layer_types: .* expected full_attention every so many"):
+  with pytest.raises(InputError, match=r"layer_types: .* expected full_attention every so many"):
     luke_jax.load(tmp_path)

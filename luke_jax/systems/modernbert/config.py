@@ -24,10 +24,11 @@ from luke_jax.models.system import (
   States,
   System,
   Tables,
+  TokenCounts,
 )
 from luke_jax.nn.activations import Activation
 from luke_jax.nn.layers import Dtype, Numerics
-from luke_jax.systems.modernbert.encoder import ModernBertEncoder, Transform
+from luke_jax.systems.modernbert.encoder import SHORT, ModernBertEncoder, Transform
 
 
 class ModernTokenHead(TokenHead):
@@ -109,7 +110,7 @@ class ModernBertConfig(System):
     **{"decoder_bias": True, "attention_dropout": 0.0},
   }
   layout: ClassVar[Layout] = Layout(
-    words=("modernbert/word/embedding", "masked_words/bias", "word_decoder/embedding")
+    words=("modernbert/embeddings/word/embedding", "masked_words/bias", "word_decoder/embedding")
   )
   recipes: ClassVar[Mapping[str, Recipe]] = dict.fromkeys(("classification", "tagging"), _USUAL)
   adapters: ClassVar[bool] = True
@@ -166,6 +167,19 @@ class ModernBertConfig(System):
     activation = self.classifier_activation
     return Decoders(tied=self.tie_word_embeddings, words_activation=activation, words_bias=False)
 
+  def products(self, counts: TokenCounts) -> Mapping[str, float]:
+    """Returns the multiplications and additions of a forward pass, by the path of their weights."""
+    d, tokens = self.hidden_size, counts.words
+    each = 2.0 * counts.sequences
+    near = tokens if tokens <= SHORT else 3 * (self.local_attention // 2)
+    read = sum(tokens if whole else near for whole in self.is_global)
+    linear = self.num_hidden_layers * (4 * d + 3 * self.intermediate_size)
+    of_encoder = {
+      f"{self.name}/encoder": each * tokens * d * linear,
+      "": each * 2 * tokens * d * read,
+    }
+    return {**shapes.word_products(self.name, self, counts), **of_encoder}
+
   @property
   def room_for_words(self) -> int:
     """Returns the most words of a text."""
@@ -198,7 +212,7 @@ def _length(layers: dict) -> int:
 
 def _rows() -> Iterator[Key]:
   """Yields the keys of the encoder, and of the layer before a decoder or a classifier."""
-  yield from table("modernbert/word", "model.embeddings.tok_embeddings")
+  yield from table("modernbert/embeddings/word", "model.embeddings.tok_embeddings")
   layer, theirs = "modernbert/encoder/from_0/layers", "model.layers.{layer}"
   for ours, name, inputs in (
     ("attention/qkv", "attn.Wqkv", 1),
@@ -208,7 +222,7 @@ def _rows() -> Iterator[Key]:
   ):
     yield Key(f"{layer}/{ours}/kernel", (f"{theirs}.{name}.weight",), inputs)
   for path, name in (
-    ("modernbert/norm", "model.embeddings.norm"),
+    ("modernbert/embeddings/norm", "model.embeddings.norm"),
     (f"{layer}/attention_norm", f"{theirs}.attn_norm"),
     (f"{layer}/mlp_norm", f"{theirs}.mlp_norm"),
     ("modernbert/final_norm", "model.final_norm"),

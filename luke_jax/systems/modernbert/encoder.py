@@ -1,5 +1,6 @@
 """Encoder of a ModernBERT: pre-norm layers of windows and of whole texts, and their gates."""
 
+import dataclasses
 from typing import TYPE_CHECKING
 
 import flax.linen as nn
@@ -11,9 +12,9 @@ from luke_jax.models.system import Backbone, States, Tables
 from luke_jax.nn.activations import Activation, activate
 from luke_jax.nn.attention import probabilities
 from luke_jax.nn.block_attention import MASKED, block_attention
-from luke_jax.nn.embeddings import look_up, real_tokens
+from luke_jax.nn.embeddings import WordEmbeddings, real_tokens
 from luke_jax.nn.encoder import POLICIES
-from luke_jax.nn.layers import Dense, Dropout, LayerNorm, Numerics, constrain, embedding
+from luke_jax.nn.layers import Dense, Dropout, LayerNorm, Numerics, constrain
 from luke_jax.nn.windows import chunked_attention, turned, turns, windowed_attention
 
 if TYPE_CHECKING:
@@ -177,25 +178,32 @@ class ModernBertEncoder(nn.Module):
   def setup(self) -> None:
     """Makes the parts; the table of words also decodes masked ones."""
     c, n = self.backbone.config, self.backbone.numerics
-    self.word = embedding(n, c.vocab_size, c.hidden_size)
-    self.norm, self.dropout = LayerNorm(n, use_bias=False), Dropout(c.embedding_dropout)
+    self.embeddings = WordEmbeddings(
+      dataclasses.replace(n, dropout=c.embedding_dropout),
+      words=c.vocab_size,
+      width=c.hidden_size,
+      positions=0,
+      types=0,
+      pad_id=c.pad_token_id,
+      positions_after_padding=False,
+      norm_bias=False,
+    )
     self.encoder, self.final_norm = Layers(self.backbone), LayerNorm(n, use_bias=False)
     if self.pooled:
       self.pooler = Transform(n, c.classifier_activation)
 
   def __call__(self, *, input_ids: jax.Array, attention_mask: jax.Array | None = None) -> States:
     """Returns the states of words, and of the text by its first word or the mean of all."""
-    config, mask = self.backbone.config, real_tokens(attention_mask, input_ids)
-    x = self.dropout(self.norm(look_up(self.word, input_ids, config.pad_token_id)))
-    words = self.final_norm(self.encoder(x, mask))
+    mask = real_tokens(attention_mask, input_ids)
+    words = self.final_norm(self.encoder(self.embeddings(input_ids), mask))
     if not self.pooled:
       return States(words)
     text = words[:, 0]
-    if config.classifier_pooling == "mean":
+    if self.backbone.config.classifier_pooling == "mean":
       real = mask.astype(words.dtype)
       text = jnp.einsum("btd,bt->bd", words, real / real.sum(1, keepdims=True))
     return States(words, pooled=self.pooler(text))
 
   def tables(self) -> Tables:
     """Returns the embeddings that decode masked words."""
-    return Tables(self.word.embedding)
+    return Tables(self.embeddings.word.embedding)
