@@ -43,11 +43,11 @@ def check_units(labels: np.ndarray, place: str) -> None:
 
 
 BLOCK = 2**18  # bytes of lines that are read at once: their arrays fit into a core's cache
-_DIGITS = 9  # of a number, at most: it fits into 32 bits
-_SPACE, _FIELD, _LINE, _DIGIT, _MINUS, _OTHER = range(6)  # kinds of bytes
-_KINDS = np.full(256, _OTHER, np.uint8)
-_KINDS[np.frombuffer(b" ;\n-", np.uint8)] = _SPACE, _FIELD, _LINE, _MINUS
-_KINDS[ord("0") : ord("9") + 1] = _DIGIT
+_SPACE, _FIELD, _LINE, _MINUS = b" ;\n-"  # what is between numbers, and before a negative one
+_DIGITS_AND_SIGNS = b"0123456789 ;\n-"
+_CLOSES = np.zeros(256, bool)  # a number
+_CLOSES[[_SPACE, _FIELD, _LINE]] = True
+_SPACES = bytes.maketrans(b";\n", b"  ")
 
 
 class InstanceBlock(NamedTuple):
@@ -118,59 +118,43 @@ def _words(ids: np.ndarray, types: np.ndarray, units: np.ndarray) -> np.ndarray:
   return words
 
 
-class _Numbers(NamedTuple):
-  """Numbers of a text, each closed by one byte."""
-
-  text: np.ndarray  # its bytes
-  ends: np.ndarray  # places of the closing bytes
-  sizes: np.ndarray  # bytes of the numbers
-  negative: np.ndarray
-
-  def at(self, places: np.ndarray) -> "_Numbers":
-    """Returns some of the numbers."""
-    return _Numbers(self.text, *(x[places] for x in self[1:]))
-
-  def digits(self) -> np.ndarray:
-    """Returns the last digit of each number."""
-    return self.text[self.ends - 1] - ord("0")
-
-  def values(self) -> np.ndarray:
-    """Returns the values of numbers that are not negative."""
-    total = self.digits().astype(np.uint32)
-    for place in range(1, int(self.sizes.max())):
-      digits = self.text[self.ends - 1 - place] - ord("0")
-      total += np.where(self.sizes > place, digits, 0) * np.uint32(10**place)
-    return total
-
-
 def _plain(data: bytes, levels: int) -> InstanceBlock | None:
-  """Reads whole lines by the kinds of their bytes; None unless all is as it should be."""
+  """Reads whole lines at once; None unless all is as it should be."""
   text = np.frombuffer(data, np.uint8)
-  kinds = _KINDS[text]
-  numbers = _split(text, kinds)
-  if numbers is None:
+  split = _split(data, text)
+  bounds = None if split is None else _fields(text[split[1]], levels)
+  if split is None or bounds is None:
     return None
-  bounds = _fields(kinds[numbers.ends], levels)
-  if bounds is None:
-    return None
+  numbers, ends = split
   lasts, counts = bounds
-  lengths = counts[:, 0]
-  true = numbers.at(lasts[:, -1])
+  lengths, closing = counts[:, 0], lasts[:, -1]
   starts = np.cumsum(lengths) - lengths
   # Where a line's ids begin among all numbers, less where its words do among all words.
   shift = np.cumsum(counts.sum(1)) - counts.sum(1) - starts
-  ids = np.arange(lengths.sum()) + np.repeat(shift, lengths)
+  place = np.arange(lengths.sum()) + np.repeat(shift, lengths)
   step = np.repeat(lengths, lengths)  # from a word's number in a field to that in the next
-  types = numbers.at(ids + step)
-  labels = [_labels(numbers.at(ids + (3 + level) * step), starts) for level in range(levels)]
-  if lengths.min() < 2 or not (_is_bit(types) and _is_bit(true)):
+  ids, types = numbers[place], numbers[place + step]
+  units = np.stack([numbers[place + (3 + level) * step] for level in range(levels)])
+  true, one_digit = numbers[closing], ends[closing] - ends[closing - 1] == 2
+  if lengths.min() < 2 or ids.min() < 0 or not (_are_bits(types) and _are_bits(true)):
     return None
-  if numbers.negative[ids].any() or any(x is None for x in labels):
+  if not one_digit.all() or not _are_labels(units, starts):
     return None
-  words = _words(
-    numbers.at(ids).values(), types.digits(), np.stack([x for x in labels if x is not None])
-  )
-  return InstanceBlock(words, lengths, true.digits() == 1)
+  return InstanceBlock(_words(ids, types, units), lengths, true == 1)
+
+
+def _split(data: bytes, text: np.ndarray) -> tuple[np.ndarray, np.ndarray] | None:
+  """Returns numbers and the places of the bytes that close them; None for another text."""
+  closes, negative = _CLOSES[text], text == _MINUS
+  ends = np.flatnonzero(closes)
+  if data.translate(None, _DIGITS_AND_SIGNS) or not data.endswith(b"\n") or negative[0]:
+    return None
+  if (np.diff(ends, prepend=-1) < 2).any():  # nothing between two of them
+    return None
+  if (negative[1:] & ~closes[:-1]).any() or (negative[:-1] & closes[1:]).any():
+    return None
+  numbers = np.fromstring(data.translate(_SPACES), np.int64, sep=" ")
+  return (numbers, ends) if -(2**32) < numbers.min() <= numbers.max() < 2**32 else None
 
 
 def _fields(closing: np.ndarray, levels: int) -> tuple[np.ndarray, np.ndarray] | None:
@@ -188,30 +172,13 @@ def _fields(closing: np.ndarray, levels: int) -> tuple[np.ndarray, np.ndarray] |
   return lasts.reshape(counts.shape), counts
 
 
-def _split(text: np.ndarray, kinds: np.ndarray) -> _Numbers | None:
-  """Returns numbers that are each closed by one byte; None for another text."""
-  ends = np.flatnonzero(kinds <= _LINE)
-  if kinds[-1] != _LINE or kinds.max() == _OTHER:
-    return None
-  starts = np.append(0, ends[:-1] + 1)
-  sizes = ends - starts
-  negative = kinds[starts] == _MINUS
-  signs = np.count_nonzero(kinds == _MINUS)
-  if not 1 <= (sizes - negative).min() <= sizes.max() <= _DIGITS or signs != negative.sum():
-    return None
-  return _Numbers(text, ends, sizes, negative)
+def _are_bits(numbers: np.ndarray) -> bool:
+  return bool(0 <= numbers.min() <= numbers.max() <= 1)
 
 
-def _is_bit(numbers: _Numbers) -> bool:
-  return bool((numbers.sizes == 1).all() and (numbers.digits() <= 1).all())
-
-
-def _labels(numbers: _Numbers, starts: np.ndarray) -> np.ndarray | None:
-  """Returns labels of units, of texts that start at these words; None if some are none."""
-  digits, negative = numbers.digits(), numbers.negative
-  labels = np.where(negative, SPECIAL, digits).astype(np.int8)
-  before = np.append(SPECIAL, labels[:-1])
-  before[starts] = SPECIAL
-  odd = (digits > 1) | (negative & (digits != 1)) | (numbers.sizes != 1 + negative)
-  odd |= (labels == CONTINUED) & (before == SPECIAL)
-  return None if odd.any() else labels
+def _are_labels(units: np.ndarray, starts: np.ndarray) -> bool:
+  """Returns whether labels (levels, words) are some, of texts that start at these words."""
+  before = np.pad(units[:, :-1], ((0, 0), (1, 0)))
+  before[:, starts] = SPECIAL
+  odd = (units == CONTINUED) & (before == SPECIAL)
+  return not odd.any() and SPECIAL <= units.min() <= units.max() <= CONTINUED
