@@ -15,8 +15,7 @@ from luke_jax.files import Path as LukePath
 from luke_jax.pipeline.rows import MaskIds
 from luke_jax.pipeline.stored import NONE
 from luke_jax.systems.ernie_baidu.pretraining import Texts, mask_units, masked_texts, single
-from luke_jax.systems.ernie_baidu.unit_files import UnitInstances, read_units
-from luke_jax.systems.ernie_baidu.units import UnitInstance
+from luke_jax.systems.ernie_baidu.units import UnitInstance, UnitInstances, read_units
 from luke_jax.text import load_tokenizer
 
 VOCABULARY = MaskIds(3, 1, 18_000)
