@@ -9,7 +9,7 @@ import shutil
 from pathlib import Path
 
 import numpy as np
-from parity import test_other_berts
+from parity import test_modernbert, test_other_berts
 from parity.test_bert import inputs, outputs_of, reference
 
 FOLDER = Path(__file__).parent / "bert"
@@ -25,7 +25,10 @@ OTHERS = (
   "DistilBertForSequenceClassification",
   "ElectraForMaskedLM",
   "ElectraForSequenceClassification",
+  "AlbertForMaskedLM",
+  "MPNetForSequenceClassification",
 )
+MODERN = "ModernBertForTokenClassification"
 
 
 def main() -> None:
@@ -36,6 +39,7 @@ def main() -> None:
     write(name, model, inputs(name, model.config.pad_token_id))
   for name in OTHERS:
     write(name, test_other_berts.reference(name), test_other_berts.inputs(name))
+  write(MODERN, test_modernbert.reference(MODERN), test_modernbert.inputs(MODERN))
 
 
 def write(name: str, model, arrays: dict[str, np.ndarray]) -> None:
