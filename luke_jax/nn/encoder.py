@@ -30,10 +30,11 @@ def over_layers(step: Callable[..., tuple[Any, Any]], count: int, *, shared: boo
 
   The parameters have a leading layer axis or, `shared`, are those of all.
   """
+  axes: dict[Any, int] = {"intermediates": 0} if shared else {"intermediates": 0, "params": 0}
   return nn.scan(
     step,
     variable_broadcast="params" if shared else False,
-    variable_axes={"intermediates": 0} | ({} if shared else {"params": 0}),
+    variable_axes=axes,
     split_rngs={"params": not shared, "dropout": True},
     length=count,
   )

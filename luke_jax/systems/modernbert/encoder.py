@@ -1,6 +1,7 @@
 """Encoder of a ModernBERT: pre-norm layers of windows and of whole texts, and their gates."""
 
 import dataclasses
+import functools
 from typing import TYPE_CHECKING
 
 import flax.linen as nn
@@ -60,9 +61,7 @@ class TurnedAttention(nn.Module):
 
 
 def _long(is_global: Flag, arrays: tuple[jax.Array, ...], reach: int) -> Float[Array, "B T N H"]:
-  def windowed(*arrays: jax.Array) -> jax.Array:
-    return windowed_attention(*arrays, reach)
-
+  windowed = functools.partial(windowed_attention, reach=reach)
   if isinstance(is_global, bool):
     return (chunked_attention if is_global else windowed)(*arrays)
   return jax.lax.cond(is_global, chunked_attention, windowed, *arrays)
