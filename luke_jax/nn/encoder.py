@@ -25,10 +25,13 @@ def remade(layer: type[nn.Module], remat: Remat) -> Any:
   return layer if remat == "none" else nn.remat(layer, policy=POLICIES[remat], prevent_cse=False)
 
 
-def over_layers(step: Callable[..., tuple[Any, Any]], count: int, *, shared: bool = False) -> Any:
+def over_layers(
+  step: Callable[..., tuple[Any, Any]], count: int, *, shared: bool = False, unroll: bool = False
+) -> Any:
   """Returns a step as a scan over the parameters of `count` layers, with a dropout key for each.
 
-  The parameters have a leading layer axis or, `shared`, are those of all.
+  The parameters have a leading layer axis or, `shared`, are those of all. CPUs copy those of each
+  layer but where the scan is unrolled.
   """
   axes: dict[Any, int] = {"intermediates": 0} if shared else {"intermediates": 0, "params": 0}
   return nn.scan(
@@ -37,6 +40,7 @@ def over_layers(step: Callable[..., tuple[Any, Any]], count: int, *, shared: boo
     variable_axes=axes,
     split_rngs={"params": not shared, "dropout": True},
     length=count,
+    unroll=count if unroll else 1,
   )
 
 

@@ -14,7 +14,7 @@ from luke_jax.models.shapes import attention_sizes, word_embeddings
 from luke_jax.models.system import OF_PAIRS, Layout
 from luke_jax.nn.activations import Activation
 from luke_jax.nn.encoder import Layer, Pooler, over_layers, remade
-from luke_jax.nn.layers import Dtype, Numerics, Remat
+from luke_jax.nn.layers import Numerics, Remat
 from luke_jax.nn.queries import AttentionSizes
 from luke_jax.systems.bert.config import BertConfig, BertEncoder, tables_of_words
 from luke_jax.systems.bert.keys import PartNames, keys_of
@@ -99,6 +99,7 @@ class AlbertConfig(BertConfig):
   # Its other head judges the order of sentences, which serves pretraining alone.
   read_as: ClassVar[Mapping[str, str]] = {"AlbertForPreTraining": "AlbertForMaskedLM"}
   field_names: ClassVar[Mapping[str, str]] = {"classifier_dropout": "classifier_dropout_prob"}
+  for_prediction = staticmethod(shapes.cast_once)
   fixed: ClassVar[Fixed] = {**OF_TRANSFORMERS, "num_hidden_groups": 1, "inner_group_num": 1}
   # The reference goes by names, and this norm is not called LayerNorm.
   layout: ClassVar[Layout] = Layout(
@@ -125,11 +126,6 @@ class AlbertConfig(BertConfig):
   def embedding_width(self) -> int:
     """Returns the width of the tables of words, positions and types."""
     return self.embedding_size
-
-  @staticmethod
-  def for_prediction(params: dict, dtype: Dtype) -> dict:
-    """Returns the encoder's parameters with weights cast once."""
-    return shapes.cast_once(params, dtype)
 
 
 def _sizes(width: int, layers: int, heads: int) -> dict[str, Any]:

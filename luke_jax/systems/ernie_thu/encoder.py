@@ -16,7 +16,7 @@ from luke_jax.models.system import Backbone, States, Tables
 from luke_jax.nn.activations import activate
 from luke_jax.nn.attention import Attention
 from luke_jax.nn.embeddings import real_tokens
-from luke_jax.nn.encoder import POLICIES, Layer, Pooler
+from luke_jax.nn.encoder import Layer, Pooler, over_layers, remade
 from luke_jax.nn.layers import Dense, Dropout, LayerNorm, Numerics, Remat, constrain, keep
 from luke_jax.nn.queries import AttentionSizes
 
@@ -131,9 +131,7 @@ class EqualLayers(nn.Module):
   def __call__(self, streams: Streams, masks: Masks) -> Streams:
     """Maps words (B, W, D) and entities (B, W, K) to the same shapes."""
     words_only = self.kind == "sim"
-    kind = Layer if words_only else FusedLayer
-    if self.remat != "none":
-      kind = nn.remat(kind, policy=POLICIES[self.remat], prevent_cse=False)
+    kind = remade(Layer if words_only else FusedLayer, self.remat)
     nothing = jnp.zeros((streams.words.shape[0], 0), bool)
 
     def step(layer: nn.Module, streams: Streams) -> tuple[Streams, None]:
@@ -141,12 +139,7 @@ class EqualLayers(nn.Module):
         return streams._replace(words=layer(streams.words, masks.words, nothing)), None
       return layer(streams, masks), None
 
-    scan = nn.scan(
-      step,
-      variable_axes={"params": 0, "intermediates": 0},
-      split_rngs={"params": True, "dropout": True},
-      length=self.layers,
-    )
+    scan = over_layers(step, self.layers)
     sizes = self.sizes
     arguments: tuple[Any, ...] = (sizes.words, sizes.hidden) if words_only else (self.kind, sizes)
     return scan(kind(self.numerics, *arguments, name="layers"), streams)[0]

@@ -5,7 +5,6 @@ from collections.abc import Iterator, Mapping
 from typing import Any, ClassVar, Literal, Self
 
 import flax.linen as nn
-import jax
 
 from luke_jax.errors import InputError
 from luke_jax.files import Path
@@ -27,7 +26,7 @@ from luke_jax.models.system import (
   TokenCounts,
 )
 from luke_jax.nn.activations import Activation
-from luke_jax.nn.layers import Dtype, Numerics
+from luke_jax.nn.layers import Numerics
 from luke_jax.systems.modernbert.encoder import SHORT, ModernBertEncoder, Transform
 
 
@@ -114,6 +113,7 @@ class ModernBertConfig(System):
   )
   recipes: ClassVar[Mapping[str, Recipe]] = dict.fromkeys(("classification", "tagging"), _USUAL)
   adapters: ClassVar[bool] = True
+  for_prediction = staticmethod(shapes.cast_once)
 
   def __post_init__(self) -> None:
     check_config(self)
@@ -190,24 +190,10 @@ class ModernBertConfig(System):
     """Returns the contents of a config.json, in the form of either major of transformers."""
     return super().read_config({**raw, **_of_layers(raw, path)}, path)
 
-  @staticmethod
-  def for_prediction(params: dict, dtype: Dtype) -> dict:
-    """Returns parameters whose weights are cast once; on CPUs with those of each layer apart."""
-    cast = shapes.cast_once(params, dtype)
-    if jax.default_backend() != "cpu":
-      return cast
-    runs = (run["layers"] for run in cast["encoder"].values())
-    layers = (jax.tree.map(lambda x, i=i: x[i], run) for run in runs for i in range(_length(run)))
-    return cast | {"encoder": {f"layers_{i}": x for i, x in enumerate(layers)}}
-
   @property
   def about(self) -> str:
     """Returns a description for model cards."""
     return f"A {self.title} ({self.paper})"
-
-
-def _length(layers: dict) -> int:
-  return len(jax.tree.leaves(layers)[0])
 
 
 def _rows() -> Iterator[Key]:

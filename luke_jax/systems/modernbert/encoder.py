@@ -22,7 +22,6 @@ if TYPE_CHECKING:
   from luke_jax.systems.modernbert.config import ModernBertConfig
 
 SHORT = 512  # words up to which all scores of a text are computed, and masked beyond a window
-Flag = bool | jax.Array  # of a layer: known while it is traced, or by the scan over layers
 Turns = tuple[Float[Array, "T H"], Float[Array, "T H"]]
 Both = tuple[Turns, ...]  # of layers that read all words, and of those that read a window
 
@@ -34,7 +33,11 @@ class TurnedAttention(nn.Module):
 
   @nn.compact
   def __call__(
-    self, x: Float[Array, "B T D"], mask: Bool[Array, "B T"], is_global: Flag, turn: Turns
+    self,
+    x: Float[Array, "B T D"],
+    mask: Bool[Array, "B T"],
+    is_global: Bool[Array, ""],
+    turn: Turns,
   ) -> Float[Array, "B T D"]:
     """Returns what each word reads; sows the probabilities if intermediates are collected."""
     n, config = self.backbone.numerics, self.backbone.config
@@ -48,23 +51,17 @@ class TurnedAttention(nn.Module):
       context = value  # has its shape, and what follows makes no parameters
     elif shown or not isinstance(tokens, int) or tokens <= SHORT:
       far = jnp.abs(jnp.arange(tokens)[:, None] - jnp.arange(tokens)) > reach
-      bias = jnp.where(far & ~jnp.asarray(is_global), MASKED, 0.0)[None]
+      bias = jnp.where(far & ~is_global, MASKED, 0.0)[None]
       if shown:
         scores = jnp.einsum("bqnh,bknh->bnqk", query, key)
         self.sow("intermediates", "probs", probabilities(scores, mask[:, None], split[-1], bias))
       context = block_attention(((query,),), key, value, mask, None, bias)
     else:
-      context = _long(is_global, (query, key, value, mask), reach)
+      windowed = functools.partial(windowed_attention, reach=reach)
+      context = jax.lax.cond(is_global, chunked_attention, windowed, query, key, value, mask)
     return Dense(config.of_outputs(n), x.shape[-1:], split[1:], use_bias=False, name="output")(
       context
     )
-
-
-def _long(is_global: Flag, arrays: tuple[jax.Array, ...], reach: int) -> Float[Array, "B T N H"]:
-  windowed = functools.partial(windowed_attention, reach=reach)
-  if isinstance(is_global, bool):
-    return (chunked_attention if is_global else windowed)(*arrays)
-  return jax.lax.cond(is_global, chunked_attention, windowed, *arrays)
 
 
 class GatedMlp(nn.Module):
@@ -90,7 +87,7 @@ class Layer(nn.Module):
 
   @nn.compact
   def __call__(
-    self, x: Float[Array, "B T D"], mask: Bool[Array, "B T"], is_global: Flag, both: Both
+    self, x: Float[Array, "B T D"], mask: Bool[Array, "B T"], is_global: Bool[Array, ""], both: Both
   ) -> Float[Array, "B T D"]:
     """Returns the states after the layer."""
     n = self.backbone.numerics
@@ -118,16 +115,15 @@ class EqualLayers(nn.Module):
     """Returns the states after all layers."""
     layer = remade(Layer, self.backbone.running.remat)(self.backbone, self.first, name="layers")
     step = over_layers(
-      lambda layer, x, is_global: (layer(x, mask, is_global, both), None), len(self.is_global)
+      lambda layer, x, is_global: (layer(x, mask, is_global, both), None),
+      len(self.is_global),
+      unroll=self.backbone.on_cpu,
     )
     return step(layer, x, jnp.array(self.is_global))[0]
 
 
 class Layers(nn.Module):
-  """All layers: the first, which normalises nothing before its attention, and the others.
-
-  Parameters from `for_prediction` run one layer after another.
-  """
+  """All layers: the first, which normalises nothing before its attention, and the others."""
 
   backbone: "Backbone[ModernBertConfig]"
 
@@ -140,10 +136,6 @@ class Layers(nn.Module):
     bases = (config.global_rope_theta, config.local_rope_theta)
     both = tuple(turns(jnp.arange(x.shape[1]), head_size, base) for base in bases)
     kinds = config.is_global
-    if self.has_variable("params", "layers_0"):
-      for i, is_global in enumerate(kinds):
-        x = Layer(self.backbone, i == 0, name=f"layers_{i}")(x, mask, is_global, both)
-      return x
     x = EqualLayers(self.backbone, True, kinds[:1], name="from_0")(x, mask, both)
     if kinds[1:]:
       x = EqualLayers(self.backbone, False, kinds[1:], name="from_1")(x, mask, both)

@@ -19,7 +19,7 @@ from jax import lax
 
 from luke_jax.nn.activations import activate
 from luke_jax.nn.attention import Attention
-from luke_jax.nn.encoder import POLICIES
+from luke_jax.nn.encoder import over_layers, remade
 from luke_jax.nn.layers import (
   Dense,
   Dropout,
@@ -194,18 +194,11 @@ class LayerStack(nn.Module):
   def __call__(self, x: jax.Array, mask: jax.Array) -> jax.Array:
     """Maps (B, L, D) to the same shape; sows the input and the output of each layer."""
     self.sow("intermediates", "input", x)
-    layer = TenerLayer
-    if self.remat != "none":
-      layer = nn.remat(TenerLayer, policy=POLICIES[self.remat], prevent_cse=False)
-    scan = nn.scan(
-      lambda layer, x: (layer(x, mask), None),
-      variable_axes={"params": 0, "intermediates": 0},
-      split_rngs={"params": True, "dropout": True},
-      length=self.layers,
-      unroll=self.layers if self.numerics.on_cpu else 1,
-    )
     arguments = self.numerics, self.attention, self.hidden, self.after_norm
-    return scan(layer(*arguments, name="layers"), x)[0]
+    layer = remade(TenerLayer, self.remat)(*arguments, name="layers")
+    unroll = self.numerics.on_cpu
+    step = over_layers(lambda layer, x: (layer(x, mask), None), self.layers, unroll=unroll)
+    return step(layer, x)[0]
 
 
 def absolute_positions(mask: jax.Array, width: int) -> jax.Array:
