@@ -1,0 +1,89 @@
+"""DeBERTa v2 and v3 against transformers: states, losses, gradients and files."""
+
+import json
+
+import numpy as np
+import pytest
+from parity.test_bert import KINDS, SIZES
+from parity.test_other_berts import assert_same, expectation
+
+import luke_jax
+
+pytestmark = pytest.mark.parity
+V3 = {  # as of v3, with buckets of which the longest rows have more distances
+  **{"relative_attention": True, "position_buckets": 4, "max_relative_positions": 7},
+  **{"norm_rel_ebd": "layer_norm", "share_att_key": True, "pos_att_type": "p2c|c2p"},
+  **{"position_biased_input": False, "type_vocab_size": 0},
+}
+OWN = V3 | {"share_att_key": False}
+FORMS = {
+  "one distance, one row": {"position_buckets": -1, "max_relative_positions": 3},
+  "as far as there are places": {"max_relative_positions": -1, "position_buckets": 8},
+  "two buckets": {"position_buckets": 2},
+  "no norm of distances": {"norm_rel_ebd": "none"},
+  "projections of their own": OWN,
+  "c2p alone": OWN | {"pos_att_type": ["c2p"]},
+  "p2c alone": V3 | {"pos_att_type": "P2C"},
+  "no terms": V3 | {"pos_att_type": None, "norm_rel_ebd": "none"},
+  "no distances": {"relative_attention": False, "norm_rel_ebd": "none"},
+  "narrow tables, types, places": {
+    **{"embedding_size": 12, "type_vocab_size": 3, "position_biased_input": True}
+  },
+  "convolution": {"conv_kernel_size": 3, "conv_act": "gelu"},
+  "wide convolution": {"conv_kernel_size": 5, "num_hidden_layers": 1, "hidden_act": "relu"},
+}
+CASES = [(f"DebertaV2{kind}", {}) for kind in KINDS]
+CASES += [("DebertaV2Model", fields) for fields in FORMS.values()]
+HEADS = {
+  "ForMaskedLM": ({"embedding_size": 12}, {"legacy": False}, {"tie_word_embeddings": False}),
+  "ForSequenceClassification": ({"pooler_hidden_act": "tanh"}, {"cls_dropout": 0.3}),
+  "ForMultipleChoice": ({"conv_kernel_size": 3, "type_vocab_size": 2},),
+}
+CASES += [(f"DebertaV2{kind}", fields) for kind, forms in HEADS.items() for fields in forms]
+
+
+def reference(name, fields):
+  """A random model of a class, with no value at a special place."""
+  torch, transformers = pytest.importorskip("torch"), pytest.importorskip("transformers")
+  labels = 2 if name.endswith("QuestionAnswering") else 3
+  torch.manual_seed(0)
+  config = transformers.DebertaV2Config(**SIZES | V3 | fields, num_labels=labels)
+  model = getattr(transformers, name)(config)
+  with torch.no_grad():
+    for parameter in model.parameters():
+      parameter.add_(torch.randn_like(parameter) * 0.2)
+  return model.eval()
+
+
+def inputs(name, types):
+  """Rows with padding, of a single word, and full, which is longer than the buckets reach."""
+  rng = np.random.default_rng(0)
+  ids = rng.integers(3, 40, (3, 2, 9) if "MultipleChoice" in name else (3, 9))
+  ids[0, ..., 6:] = ids[1, ..., 1:] = 0
+  arrays = {"input_ids": ids, "attention_mask": (ids != 0).astype(int)}
+  return arrays | ({"token_type_ids": rng.integers(0, types, ids.shape)} if types else {})
+
+
+@pytest.mark.parametrize(("name", "fields"), CASES)
+def test_every_class_both_ways(tmp_path, name, fields):
+  import transformers
+
+  theirs, arrays = reference(name, fields), inputs(name, fields.get("type_vocab_size", 0))
+  theirs.save_pretrained(tmp_path / "theirs")
+  model = luke_jax.load(tmp_path / "theirs")
+  assert model.architecture == name and not (model.report.missing or model.report.unexpected)
+  assert_same(name, model, arrays, expectation(name, theirs, arrays))
+  model.save(tmp_path / "ours")
+  again, info = getattr(transformers, name).from_pretrained(
+    tmp_path / "ours", output_loading_info=True
+  )
+  assert not info["missing_keys"] and not info["unexpected_keys"] and not info["mismatched_keys"]
+  before, after = theirs.state_dict(), again.state_dict()
+  assert before.keys() == after.keys()
+  for tensor, value in before.items():
+    np.testing.assert_array_equal(after[tensor].numpy(), value.numpy(), err_msg=tensor)
+  configs = [tmp_path / folder / "config.json" for folder in ("theirs", "ours")]
+  wrote, written = (json.loads(path.read_text()) for path in configs)
+  for field, none in (("position_buckets", -1), ("max_relative_positions", -1), ("pos_att_type", None)):
+    wrote[field] = written[field] if wrote[field] == none and not written[field] else wrote[field]
+  assert {x: written.get(x) for x in wrote} == wrote
