@@ -20,13 +20,13 @@ from luke_jax.files import Path
 from luke_jax.models.config_files import OF_TRANSFORMERS, Fixed, check_config, check_fixed
 from luke_jax.models.keys import OF_BERT, Key, Keys, linear, norm, table
 from luke_jax.models.shapes import cast_once
-from luke_jax.models.system import Described, Layout, States, System, Tables, TokenCounts
+from luke_jax.models.system import Backbone, Described, Layout, States, System, Tables, TokenCounts
 from luke_jax.nn import layers
 from luke_jax.nn.activations import Activation, activate
 from luke_jax.nn.attention import probabilities
 from luke_jax.nn.embeddings import look_up, real_tokens
 from luke_jax.nn.encoder import POLICIES, Mlp, Pooler
-from luke_jax.nn.layers import Dense, Dropout, Dtype, LayerNorm, embedding
+from luke_jax.nn.layers import Dense, Dropout, LayerNorm, embedding
 from luke_jax.systems.bert.config import BertConfig, tables_of_words
 from luke_jax.systems.bert.keys import PartNames, keys_of
 
@@ -36,8 +36,8 @@ class Around(NamedTuple):
 
   mask: Bool[Array, "B W"]
   distances: Float[Array, "R D"] | None
-  toward: Int[Array, " 2W"]  # rows of the distances W - 1, W - 2, …, -W
-  away: Int[Array, " 2W"]  # rows of the distances 1 - W, 2 - W, …, W
+  toward: Int[Array, " 2W"]  # rows of the distances W, W - 1, …, 1 - W
+  away: Int[Array, " 2W"]  # rows of the distances -W, 1 - W, …, W - 1
   added: tuple[Float[Array, "B W D"], dict] | None  # to the first layer, and the norm of the sum
 
 
@@ -57,23 +57,21 @@ def rows_of_distances(reach: int, buckets: int) -> np.ndarray:
 
 
 def skewed(scores: Float[Array, "B N W 2W"]) -> Float[Array, "B N W W"]:
-  """Returns the scores of words from those of distances: row i begins W - 1 - i columns later."""
-  *lead, words, _ = scores.shape
-  flat = scores.reshape(*lead, words * 2 * words)
-  rows = jax.lax.slice_in_dim(flat, words - 1, words - 1 + words * (2 * words - 1), axis=2)
-  return jax.lax.slice_in_dim(rows.reshape(*lead, words, 2 * words - 1), 0, words, axis=3)
+  """Returns the scores of words from those of distances: row i begins i columns before row 0."""
+  *lead, words, both = scores.shape
+  rows = jax.lax.slice_in_dim(scores.reshape(*lead, both, words), 1, both, axis=2)
+  return jax.lax.slice_in_dim(rows.reshape(*lead, words, both - 1), 0, words, axis=3)
 
 
 class DisentangledAttention(nn.Module):
   """Self-attention of words by content, and by distance to either side."""
 
-  numerics: layers.Numerics
-  config: "DebertaConfig"
+  backbone: "Backbone[DebertaConfig]"
 
   @nn.compact
   def __call__(self, x: Float[Array, "B W D"], around: Around) -> Float[Array, "B W D"]:
     """Returns what each word reads; padding asks all words alike. Sows the probabilities."""
-    n, c = self.numerics, self.config
+    n, c = self.backbone.numerics, self.backbone.config
     heads = c.num_attention_heads, c.hidden_size // c.num_attention_heads
     ask, answer = Dense(n, heads, name="query"), Dense(n, heads, name="key")
     query, key, value = ask(x), answer(x), Dense(n, heads, name="value")(x)
@@ -99,14 +97,14 @@ class DisentangledAttention(nn.Module):
 class DebertaLayer(nn.Module):
   """Attention and a feed-forward network, each added to its input and then normalised."""
 
-  numerics: layers.Numerics
-  config: "DebertaConfig"
+  backbone: "Backbone[DebertaConfig]"
 
   @nn.compact
   def __call__(self, x: jax.Array, first: jax.Array, around: Around) -> jax.Array:
     """Returns the states (B, W, D) after the layer; the first one adds the convolution."""
-    n, c, dropped = self.numerics, self.config, Dropout(self.numerics.dropout)
-    y = DisentangledAttention(n, c, name="attention")(layers.constrain(x), around)
+    n, c = self.backbone.numerics, self.backbone.config
+    dropped = Dropout(n.dropout)
+    y = DisentangledAttention(self.backbone, name="attention")(layers.constrain(x), around)
     x = LayerNorm(n, name="attention_norm")(x + dropped(y))
     x = LayerNorm(n, name="mlp_norm")(x + dropped(Mlp(n, c.intermediate_size, name="mlp")(x)))
     if around.added is not None:
@@ -120,23 +118,21 @@ class DebertaLayer(nn.Module):
 class DebertaLayers(nn.Module):
   """All layers, scanned over parameters with a leading layer axis."""
 
-  numerics: layers.Numerics
-  config: "DebertaConfig"
-  remat: layers.Remat
+  backbone: "Backbone[DebertaConfig]"
 
   @nn.compact
   def __call__(self, x: jax.Array, mask: jax.Array, rows: jax.Array | None) -> jax.Array:
     """Returns the states (B, W, D) after all, given rows of distances (R, D); sows the input."""
-    c, n, words = self.config, self.numerics, x.shape[1]
+    c, n, words = self.backbone.config, self.backbone.numerics, x.shape[1]
     self.sow("intermediates", "input", x)
     known, end = jnp.array(rows_of_distances(c.reach, c.position_buckets)), 2 * c.reach
-    places = words - 1 - jnp.arange(2 * words)
+    places = words - jnp.arange(2 * words)
     toward, away = (known[jnp.clip(x, -end, end) + end] for x in (places, -places))
     added = self._convolved(x, mask) if c.conv_kernel_size else None
     around = Around(mask, rows, toward, away, added)
-    layer = DebertaLayer
-    if self.remat != "none":
-      layer = nn.remat(DebertaLayer, policy=POLICIES[self.remat], prevent_cse=False)
+    layer, remat = DebertaLayer, self.backbone.running.remat
+    if remat != "none":
+      layer = nn.remat(DebertaLayer, policy=POLICIES[remat], prevent_cse=False)
     scan = nn.scan(
       lambda layer, x, first: (layer(x, first, around), None),
       variable_axes={"params": 0, "intermediates": 0},
@@ -144,10 +140,11 @@ class DebertaLayers(nn.Module):
       length=c.num_hidden_layers,
       unroll=c.num_hidden_layers if n.on_cpu else 1,  # else CPUs copy the parameters of each layer
     )
-    return scan(layer(n, c, name="layers"), x, jnp.arange(c.num_hidden_layers) == 0)[0]
+    return scan(layer(self.backbone, name="layers"), x, jnp.arange(c.num_hidden_layers) == 0)[0]
 
   def _convolved(self, x: jax.Array, mask: jax.Array) -> tuple[jax.Array, dict]:
-    n, (batch, words, d), width = self.numerics, x.shape, self.config.conv_kernel_size
+    c, n, (batch, words, d) = self.backbone.config, self.backbone.numerics, x.shape
+    width = c.conv_kernel_size
     init = layers.initializer(n, 1 / (d * width))
     weights = layers.parameter(self, "conv_weights", init, (d, d, width)).astype(n.dtype)
     bias = layers.parameter(self, "conv_bias", nn.initializers.zeros, (d,)).astype(n.dtype)
@@ -158,18 +155,18 @@ class DebertaLayers(nn.Module):
     y = layers.project(jnp.concatenate(near, -1), kernel, bias, on_cpu=n.on_cpu)
     y = Dropout(n.dropout)(jnp.where(mask[..., None], y, 0))
     (norm := LayerNorm(n, name="conv_norm"))(x)
-    return activate(y, self.config.conv_act), norm.variables["params"]
+    return activate(y, c.conv_act), norm.variables["params"]
 
 
 class DebertaEmbeddings(nn.Module):
   """Vectors of words, of places and types if the sizes have them, and of distances."""
 
-  numerics: layers.Numerics
-  config: "DebertaConfig"
+  backbone: "Backbone[DebertaConfig]"
 
   def setup(self) -> None:
     """Makes the tables; `word` is also the decoder of masked words."""
-    c, n, e, d = self.config, self.numerics, self.config.embedding_size, self.config.hidden_size
+    c, n = self.backbone.config, self.backbone.numerics
+    e, d = c.embedding_size, c.hidden_size
     self.word = embedding(n, c.vocab_size, e)
     self.position = embedding(n, c.max_position_embeddings, e) if c.position_biased_input else None
     self.type = embedding(n, c.type_vocab_size, e) if c.type_vocab_size else None
@@ -183,13 +180,13 @@ class DebertaEmbeddings(nn.Module):
     self, ids: jax.Array, mask: jax.Array, types: jax.Array | None, places: jax.Array | None
   ) -> tuple[jax.Array, jax.Array | None]:
     """Returns the embeddings of words, 0 at padding, and the rows of distances."""
-    x = look_up(self.word, ids, self.config.pad_token_id)
+    x = look_up(self.word, ids, self.backbone.config.pad_token_id)
     if self.position is not None:
       x = x + look_up(self.position, jnp.arange(ids.shape[1])[None] if places is None else places)
     if self.type is not None:
       x = x + look_up(self.type, jnp.zeros_like(ids) if types is None else types)
     x = self.dropout(jnp.where(mask[..., None], self.norm(self.project(x)), 0))
-    if not self.config.relative_attention:
+    if not self.backbone.config.relative_attention:
       return x, None
     return x, self.distance_norm(self.distance.embedding.astype(x.dtype))
 
@@ -197,14 +194,13 @@ class DebertaEmbeddings(nn.Module):
 class DebertaEncoder(nn.Module):
   """States of words in context."""
 
-  backbone: Any
+  backbone: "Backbone[DebertaConfig]"
   pooled: bool
 
   def setup(self) -> None:
     """Makes the parts."""
     c, n = self.backbone.config, self.backbone.numerics
-    self.embeddings = DebertaEmbeddings(n, c)
-    self.encoder = DebertaLayers(n, c, self.backbone.running.remat)
+    self.embeddings, self.encoder = DebertaEmbeddings(self.backbone), DebertaLayers(self.backbone)
     self.pooler, self.dropout = Pooler(n, c.pooler_hidden_act), Dropout(c.pooler_dropout)
 
   def __call__(
@@ -234,17 +230,20 @@ def _names(head: str, transform: str) -> PartNames:
 
 
 def _own_keys() -> list[Key]:
-  ours, theirs = "deberta/encoder", "deberta.encoder"
-  names = {"query": "query", "distance_key": "pos_key", "distance_query": "pos_query"}
-  rows = {f"{ours}/layers/attention/{x}": f"{theirs}.layer.{{layer}}.attention.self.{y}_proj" for x, y in names.items()}
-  rows["deberta/embeddings/project"] = "deberta.embeddings.embed_proj"
-  return [
-    *(row for path, name in rows.items() for row in linear(path, name)),
-    *table("deberta/embeddings/distance", f"{theirs}.rel_embeddings"),
-    *norm("deberta/embeddings/distance_norm", f"{theirs}.LayerNorm"),
-    *(Key(f"{ours}/conv_{x}", (f"{theirs}.conv.conv.{y}",)) for x, y in (("weights", "weight"), ("bias", "bias"))),
-    *norm(f"{ours}/conv_norm", f"{theirs}.conv.LayerNorm"),
-  ]
+  distance, ours, theirs = "deberta/embeddings/distance", "deberta/encoder", "deberta.encoder"
+  rows = linear("deberta/embeddings/project", "deberta.embeddings.embed_proj")
+  rows += table(distance, f"{theirs}.rel_embeddings")
+  rows += norm(f"{distance}_norm", f"{theirs}.LayerNorm")
+  for path, name in (
+    ("query", "query"),
+    ("distance_key", "pos_key"),
+    ("distance_query", "pos_query"),
+  ):
+    layer = f"{theirs}.layer.{{layer}}.attention.self.{name}_proj"
+    rows += linear(f"{ours}/layers/attention/{path}", layer)
+  rows += norm(f"{ours}/conv_norm", f"{theirs}.conv.LayerNorm")
+  names = {"weights": "weight", "bias": "bias"}
+  return rows + [Key(f"{ours}/conv_{x}", (f"{theirs}.conv.conv.{y}",)) for x, y in names.items()]
 
 
 # What transformers takes for entries that a file lacks.
@@ -279,7 +278,7 @@ class DebertaConfig(BertConfig):
   title: ClassVar[str] = "DeBERTa"
   paper: ClassVar[str] = "[He et al., 2021](https://arxiv.org/abs/2111.09543)"
   module: ClassVar[type] = DebertaEncoder
-  model_types: ClassVar[tuple[str, ...]] = ("deberta-v2",)
+  model_types: ClassVar[tuple[str, ...]] = ("deberta-v2", "deberta")  # the latter is refused
   prefix: ClassVar[str] = "DebertaV2"
   names: ClassVar[PartNames] = _names("cls.predictions", "cls.predictions.transform")
   left_to_right: ClassVar[tuple[str, ...]] = ()
@@ -329,11 +328,10 @@ class DebertaConfig(BertConfig):
     terms = raw["pos_att_type"] or ()
     listed = terms.lower().split("|") if isinstance(terms, str) else terms
     raw["pos_att_type"] = tuple(x.strip() for x in listed)
+    check_fixed(raw, {"pooler_hidden_size": raw.get("hidden_size")}, f"{path}: ")
+    found = super().read_config(raw, path)
     if raw.get("legacy") is False:
-      cls = PlainHeadConfig
-    found = super(DebertaConfig, cls).read_config(raw, path)
-    sizes = {"pooler_hidden_size": found.config.hidden_size}
-    check_fixed(raw, sizes, f"{path}: ")
+      return dataclasses.replace(found, config=PlainHeadConfig(**vars(found.config)))
     return found
 
   def head_dropout(self, kind: str) -> float:
@@ -343,7 +341,9 @@ class DebertaConfig(BertConfig):
 
   def products(self, counts: TokenCounts) -> Mapping[str, float]:
     """Returns the multiplications and additions of a forward pass, by the path of their weights."""
-    return {**super().products(counts), **System.products(self, counts)}
+    counted, name = dict(super().products(counts)), "deberta/encoder"
+    counted[name] = System.products(self, counts)[name] - counted[""]  # scores by distance too
+    return counted
 
 
 @dataclasses.dataclass(frozen=True)

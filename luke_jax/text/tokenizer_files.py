@@ -32,14 +32,15 @@ from luke_jax.text.tokenizer import (
   tokenizer_config,
   whole_tokenizer,
 )
+from luke_jax.text.unigram import MODEL, is_deberta, load_unigram
 from luke_jax.text.whole_words import WORDS_FILE, load_whole_words
 from luke_jax.text.word_piece import CHARACTERS_FILE, PIECES_FILE, is_word_piece, load_word_piece
 
 VOCAB, MERGES = "vocab.json", "merges.txt"
 MODEL_CONFIG = "config.json"
 TOKENIZER_FILES = (CONFIG, ADDED, WHOLE, VOCAB, MERGES, PIECES_FILE, SPECIAL_MAP, MODEL_FILE)
-TOKENIZER_FILES += (CHARACTERS_FILE, WORDS_FILE)
-VOCABULARIES = (VOCAB, PIECES_FILE, WHOLE, MODEL_FILE, WORDS_FILE)
+TOKENIZER_FILES += (CHARACTERS_FILE, WORDS_FILE, MODEL)
+VOCABULARIES = (VOCAB, PIECES_FILE, WHOLE, MODEL_FILE, WORDS_FILE, MODEL)
 
 
 def load_tokenizer(directory: str | Path, *, markers: bool = True) -> Tokenizer:
@@ -54,6 +55,8 @@ def load_tokenizer(directory: str | Path, *, markers: bool = True) -> Tokenizer:
   defaults = MARKERS if markers else ()
   if (directory / WORDS_FILE).exists():
     return load_whole_words(directory)
+  if is_deberta(directory):
+    return load_unigram(directory)
   path = directory / MODEL_FILE
   check_regular(path)
   if path.exists():
@@ -67,8 +70,8 @@ def load_tokenizer(directory: str | Path, *, markers: bool = True) -> Tokenizer:
   if has_tokenizer(directory):
     return _byte_level(directory, defaults)
   raise InputError(
-    f"{directory}: no tokenizer; expected {VOCAB} and {MERGES}, {PIECES_FILE}, {WHOLE}, or"
-    f" {MODEL_FILE}"
+    f"{directory}: no tokenizer; expected {VOCAB} and {MERGES}, {PIECES_FILE}, {WHOLE},"
+    f" {MODEL_FILE}, or {MODEL}"
   )
 
 

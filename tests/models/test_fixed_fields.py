@@ -33,6 +33,8 @@ OTHERS = {  # values of other models
   "summary_activation": "tanh",
   "summary_proj_to_labels": True,
   "summary_first_dropout": 0.1,
+  "z_steps": 2,
+  "conv_groups": 2,
 }
 FIXED = [(system, name) for system in systems() for name in system.fixed]
 

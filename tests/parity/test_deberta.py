@@ -1,10 +1,11 @@
 """DeBERTa v2 and v3 against transformers: states, losses, gradients and files."""
 
 import json
+import warnings
 
 import numpy as np
 import pytest
-from parity.test_bert import KINDS, SIZES
+from parity.test_bert import KINDS, SIZES, outputs_of
 from parity.test_other_berts import assert_same, expectation
 
 import luke_jax
@@ -35,7 +36,7 @@ FORMS = {
 CASES = [(f"DebertaV2{kind}", {}) for kind in KINDS]
 CASES += [("DebertaV2Model", fields) for fields in FORMS.values()]
 HEADS = {
-  "ForMaskedLM": ({"embedding_size": 12}, {"legacy": False}, {"tie_word_embeddings": False}),
+  "ForMaskedLM": ({"embedding_size": 12}, {"legacy": False}),
   "ForSequenceClassification": ({"pooler_hidden_act": "tanh"}, {"cls_dropout": 0.3}),
   "ForMultipleChoice": ({"conv_kernel_size": 3, "type_vocab_size": 2},),
 }
@@ -84,6 +85,48 @@ def test_every_class_both_ways(tmp_path, name, fields):
     np.testing.assert_array_equal(after[tensor].numpy(), value.numpy(), err_msg=tensor)
   configs = [tmp_path / folder / "config.json" for folder in ("theirs", "ours")]
   wrote, written = (json.loads(path.read_text()) for path in configs)
-  for field, none in (("position_buckets", -1), ("max_relative_positions", -1), ("pos_att_type", None)):
+  for field, none in (
+    ("position_buckets", -1),
+    ("max_relative_positions", -1),
+    ("pos_att_type", None),
+  ):
     wrote[field] = written[field] if wrote[field] == none and not written[field] else wrote[field]
   assert {x: written.get(x) for x in wrote} == wrote
+
+
+def test_a_decoder_of_its_own(tmp_path):
+  """Then the bias that counts is the decoder's too: transformers 5 has another, which does not."""
+  import transformers
+
+  name = "DebertaV2ForMaskedLM"
+  theirs, arrays = reference(name, {"tie_word_embeddings": False}), inputs(name, 0)
+  theirs.save_pretrained(tmp_path / "theirs")
+  expected = outputs_of(theirs, arrays)["logits"]
+  model = luke_jax.load(tmp_path / "theirs")
+  np.testing.assert_allclose(model(**arrays)["logits"], expected, atol=1e-5)
+  model.save(tmp_path / "ours")
+  again = transformers.DebertaV2ForMaskedLM.from_pretrained(tmp_path / "ours")
+  np.testing.assert_allclose(outputs_of(again, arrays)["logits"], expected, atol=1e-5)
+
+
+def test_what_files_of_the_hub_have_beside_the_encoder_is_passed_over(tmp_path):
+  """Of v3's: a discriminator's head, a generator's, and places that are not read."""
+  from safetensors.numpy import load_file, save_file
+
+  theirs = reference("DebertaV2Model", {})
+  theirs.save_pretrained(tmp_path)
+  config = json.loads((tmp_path / "config.json").read_text())
+  del config["architectures"], config["legacy"]
+  (tmp_path / "config.json").write_text(json.dumps(config))
+  encoder = load_file(tmp_path / "model.safetensors")
+  more = ("lm_predictions.lm_head.bias", "mask_predictions.dense.bias")
+  more += ("deberta.embeddings.position_embeddings.weight",)
+  tensors = {f"deberta.{x}": value for x, value in encoder.items()}
+  tensors |= {x: np.ones((20, 16) if "position" in x else 16, np.float32) for x in more}
+  save_file(tensors, tmp_path / "model.safetensors")
+  arrays = inputs("Model", 0)
+  with warnings.catch_warnings():
+    warnings.simplefilter("error")
+    model = luke_jax.load(tmp_path)
+  expected = outputs_of(theirs, arrays)["last_hidden_state"]
+  np.testing.assert_allclose(model(**arrays)["last_hidden_state"], expected, atol=1e-5)

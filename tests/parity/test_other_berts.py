@@ -55,8 +55,7 @@ def inputs(name):
 
 
 def labels_of(name):
-  stem, part, kind = name.partition("For")
-  return LABELS.get(part + kind, {})
+  return LABELS.get("".join(name.partition("For")[1:]), {})
 
 
 def expectation(name, model, arrays):
