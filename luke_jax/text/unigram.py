@@ -124,6 +124,11 @@ def load_unigram(directory: Path) -> UnigramTokenizer:
   lost = [name for name in BERT if name not in ids and name != BERT.mask]
   if lost:
     raise InputError(f"{path}: no token {lost[0]}; expected a vocabulary like DeBERTa's")
+  if path.name == MODEL:
+    ends = [(name, ids[name]) for name in (BERT.start, BERT.end)]
+    one = f"{BERT.start}:0 $A:0 {BERT.end}:0"
+    pair = f"{one} $B:1 {BERT.end}:1"
+    library.post_processor = tokenizers.processors.TemplateProcessing(one, pair, ends)
   base = {name: ids[name] for name in (*BERT, *added_tokens(directory)) if name in ids}
   base.setdefault(BERT.mask, size)  # where SentencePiece has none, transformers adds it
   special = read_special_tokens(directory, base, max(size, *base.values()) + 1, (), roles=BERT)
@@ -131,9 +136,9 @@ def load_unigram(directory: Path) -> UnigramTokenizer:
 
 
 def _from_model(content: bytes, config: dict[str, Any]) -> "tokenizers.Tokenizer":
-  """Returns what transformers 4 makes of a SentencePiece model."""
+  """Returns a tokenizer that computes what a SentencePiece model does."""
   import tokenizers
-  from tokenizers import Regex, models, normalizers, pre_tokenizers, processors
+  from tokenizers import Regex, models, normalizers, pre_tokenizers
 
   fields = list(_fields(content))
   pieces = [dict(_fields(value)) for number, value in fields if number == _PIECE]
@@ -142,15 +147,13 @@ def _from_model(content: bytes, config: dict[str, Any]) -> "tokenizers.Tokenizer
   table = dict(_fields(dict(fields)[_NORMALIZER])).get(2)
   library = tokenizers.Tokenizer(models.Unigram(vocab, unknown, byte_fallback=False))
   steps = [normalizers.Lowercase()] if config.get("do_lower_case") else []
-  steps += [normalizers.Strip(), *([normalizers.Precompiled(table)] if table else [])]
-  library.normalizer = normalizers.Sequence([*steps, normalizers.Replace(Regex(" {2,}"), " ")])
+  steps += [normalizers.Precompiled(table)] if table else []
+  steps += [normalizers.Replace(Regex(" {2,}"), " "), normalizers.Strip()]
+  library.normalizer = normalizers.Sequence(steps)
   splits = [pre_tokenizers.Punctuation("isolated")] if config.get("split_by_punct") else []
   splits.append(pre_tokenizers.Metaspace(_SPACE, "always"))
   library.pre_tokenizer = pre_tokenizers.Sequence(splits)
   library.decoder = tokenizers.decoders.Metaspace(_SPACE, "always")
-  ends = [(name, library.token_to_id(name)) for name in (BERT.start, BERT.end)]
-  one = f"{BERT.start}:0 $A:0 {BERT.end}:0"
-  library.post_processor = processors.TemplateProcessing(one, f"{one} $B:1 {BERT.end}:1", ends)
   return library
 
 

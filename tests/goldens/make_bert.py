@@ -9,7 +9,7 @@ import shutil
 from pathlib import Path
 
 import numpy as np
-from parity import test_other_berts
+from parity import test_deberta, test_other_berts
 from parity.test_bert import inputs, outputs_of, reference
 
 FOLDER = Path(__file__).parent / "bert"
@@ -26,6 +26,7 @@ OTHERS = (
   "ElectraForMaskedLM",
   "ElectraForSequenceClassification",
 )
+OF_DEBERTA = {"conv_kernel_size": 3, "share_att_key": False, "type_vocab_size": 2}
 
 
 def main() -> None:
@@ -36,6 +37,8 @@ def main() -> None:
     write(name, model, inputs(name, model.config.pad_token_id))
   for name in OTHERS:
     write(name, test_other_berts.reference(name), test_other_berts.inputs(name))
+  name = "DebertaV2ForMultipleChoice"
+  write(name, test_deberta.reference(name, OF_DEBERTA), test_deberta.inputs(name, 2))
 
 
 def write(name: str, model, arrays: dict[str, np.ndarray]) -> None:
