@@ -145,7 +145,7 @@ def untouched(text):
   """Whether the table of a model does no more than NFC."""
   kinds = {unicodedata.category(x) for x in text if x not in "\n\t\r"}
   same = unicodedata.normalize("NFKC", text) == unicodedata.normalize("NFC", text)
-  return same and "▁" not in text and not kinds & {"Cc", "Cf", "Zl"}
+  return same and not kinds & {"Cc", "Cf", "Zl"}
 
 
 @pytest.mark.parity
@@ -159,14 +159,14 @@ def test_ids_and_offsets_are_those_of_transformers(folder, tmp_path):
     (tmp_path / name / "config.json").write_text((folder / "config.json").read_text())
     if (tmp_path / name / "spm.model").exists():
       (tmp_path / name / "spm.model").unlink()
+  older = int(transformers.__version__.split(".")[0]) < 5
+  if older:  # normalises a text before it looks for [UNK] in it
+    texts = [x for x in texts if "[UNK]" not in x]
   assert_equal(load_tokenizer(tmp_path / "theirs"), theirs, texts)
   (tmp_path / "theirs" / "spm.model").write_bytes(b"not read where there is the other")
   assert_equal(load_tokenizer(tmp_path / "theirs"), theirs, texts)
-  if int(transformers.__version__.split(".")[0]) >= 5:
-    texts = [
-      x for x in texts if unicodedata.normalize("NFKC", x) == unicodedata.normalize("NFC", x)
-    ]
-    texts = [x for x in texts if all(unicodedata.category(y)[0] != "C" or y in "\n\t\r" for y in x)]
+  # Version 4 leaves white space at the end that the table makes of other characters.
+  texts = [x for x in texts if not {*"\u200b\ufeff▁"} & {*x} and (older or untouched(x))]
   assert len(texts) > 100
   assert_equal(load_tokenizer(folder), theirs, texts)
   again = transformers.AutoTokenizer.from_pretrained(tmp_path / "ours")
