@@ -147,6 +147,7 @@ class DebertaLayers(nn.Module):
     width = c.conv_kernel_size
     init = layers.initializer(n, 1 / (d * width))
     weights = layers.parameter(self, "conv_weights", init, (d, d, width)).astype(n.dtype)
+    weights = layers.gathered(weights, weights.shape)
     bias = layers.parameter(self, "conv_bias", nn.initializers.zeros, (d,)).astype(n.dtype)
     edge = jnp.zeros((batch, width // 2, d), x.dtype)
     padded = jnp.concatenate([edge, x, edge], 1)

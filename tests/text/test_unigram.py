@@ -141,11 +141,14 @@ def assert_equal(ours, theirs, texts):
       assert piece == "▁" or found == (begun, end), (text, piece)
 
 
-def untouched(text):
-  """Whether the table of a model does no more than NFC."""
+def is_plain(text):
+  """Whether the table of a model moves and drops no character, and makes no other white space."""
   kinds = {unicodedata.category(x) for x in text if x not in "\n\t\r"}
-  same = unicodedata.normalize("NFKC", text) == unicodedata.normalize("NFC", text)
-  return same and not kinds & {"Cc", "Cf", "Zl"}
+  return "▁" not in text and not kinds & {"Cc", "Cf", "Zl"}
+
+
+def is_composed_alone(text):
+  return unicodedata.normalize("NFKC", text) == unicodedata.normalize("NFC", text)
 
 
 @pytest.mark.parity
@@ -165,8 +168,7 @@ def test_ids_and_offsets_are_those_of_transformers(folder, tmp_path):
   assert_equal(load_tokenizer(tmp_path / "theirs"), theirs, texts)
   (tmp_path / "theirs" / "spm.model").write_bytes(b"not read where there is the other")
   assert_equal(load_tokenizer(tmp_path / "theirs"), theirs, texts)
-  # Version 4 leaves white space at the end that the table makes of other characters.
-  texts = [x for x in texts if not {*"\u200b\ufeff▁"} & {*x} and (older or untouched(x))]
+  texts = [x for x in texts if is_plain(x) and (older or is_composed_alone(x))]
   assert len(texts) > 100
   assert_equal(load_tokenizer(folder), theirs, texts)
   again = transformers.AutoTokenizer.from_pretrained(tmp_path / "ours")
