@@ -38,7 +38,7 @@ class Around(NamedTuple):
   distances: Float[Array, "R D"] | None
   toward: Int[Array, " 2W"]  # rows of the distances W, W - 1, …, 1 - W
   away: Int[Array, " 2W"]  # rows of the distances -W, 1 - W, …, W - 1
-  added: tuple[Float[Array, "B W D"], dict] | None  # to the first layer, and the norm of the sum
+  added: tuple[Float[Array, "B W D"], Mapping[str, Any]] | None  # to the first layer, and the norm of the sum
 
 
 @functools.cache
@@ -142,7 +142,7 @@ class DebertaLayers(nn.Module):
     )
     return scan(layer(self.backbone, name="layers"), x, jnp.arange(c.num_hidden_layers) == 0)[0]
 
-  def _convolved(self, x: jax.Array, mask: jax.Array) -> tuple[jax.Array, dict]:
+  def _convolved(self, x: jax.Array, mask: jax.Array) -> tuple[jax.Array, Mapping[str, Any]]:
     c, n, (batch, words, d) = self.backbone.config, self.backbone.numerics, x.shape
     width = c.conv_kernel_size
     init = layers.initializer(n, 1 / (d * width))
@@ -224,10 +224,15 @@ class DebertaEncoder(nn.Module):
 
 
 def _names(head: str, transform: str) -> PartNames:
-  layer = OF_BERT._replace(key="attention.self.key_proj", value="attention.self.value_proj")
-  parts = {"transform": f"{transform}.dense", "norm": f"{transform}.LayerNorm"}
-  parts |= {"decoder": f"{head}.decoder", "bias": f"{head}.bias", "pooler": "pooler.dense"}
-  return PartNames("deberta", layer=layer, **parts)
+  return PartNames(
+    "deberta",
+    layer=OF_BERT._replace(key="attention.self.key_proj", value="attention.self.value_proj"),
+    pooler="pooler.dense",
+    transform=f"{transform}.dense",
+    norm=f"{transform}.LayerNorm",
+    decoder=f"{head}.decoder",
+    bias=f"{head}.bias",
+  )
 
 
 def _own_keys() -> list[Key]:
@@ -301,6 +306,11 @@ class DebertaConfig(BertConfig):
       raise InputError(f"conv_kernel_size: {self.conv_kernel_size}; expected 0 or an odd number")
 
   @property
+  def embedding_width(self) -> int:
+    """Returns the width of the tables of words, places and types."""
+    return self.embedding_size
+
+  @property
   def reach(self) -> int:
     """Returns the distance from which all are one."""
     return self.max_relative_positions or self.max_position_embeddings
@@ -326,9 +336,9 @@ class DebertaConfig(BertConfig):
       raise InputError(f"{path}: model_type: 'deberta', of v1; expected 'deberta-v2', of v2 and v3")
     raw = {"embedding_size": raw.get("hidden_size"), **_ABSENT, **raw}
     raw |= {name: 0 for name in _NONE if raw.get(name) == -1}
-    terms = raw["pos_att_type"] or ()
+    terms: Any = raw["pos_att_type"] or ()
     listed = terms.lower().split("|") if isinstance(terms, str) else terms
-    raw["pos_att_type"] = tuple(x.strip() for x in listed)
+    raw["pos_att_type"] = tuple(str(x).strip() for x in listed)
     check_fixed(raw, {"pooler_hidden_size": raw.get("hidden_size")}, f"{path}: ")
     found = super().read_config(raw, path)
     if raw.get("legacy") is False:
@@ -343,8 +353,8 @@ class DebertaConfig(BertConfig):
   def products(self, counts: TokenCounts) -> Mapping[str, float]:
     """Returns the multiplications and additions of a forward pass, by the path of their weights."""
     counted, name = dict(super().products(counts)), "deberta/encoder"
-    counted[name] = System.products(self, counts)[name] - counted[""]  # scores by distance too
-    return counted
+    others = counted[""] + counted.get("deberta/embeddings/project", 0.0)
+    return {**counted, name: System.products(self, counts)[name] - others}  # scores by distance too
 
 
 @dataclasses.dataclass(frozen=True)

@@ -86,7 +86,7 @@ class UnigramTokenizer(Tokenizer):
     ]
 
   def _decode_plain(self, ids: list[int]) -> str:
-    pieces = [self._library.id_to_token(id) for id in ids]
+    pieces: list[Any] = [self._library.id_to_token(id) for id in ids]
     if None in pieces:
       raise InputError(f"ids {ids}: expected ids from 0 to {self.vocab_size - 1}")
     return "".join(pieces).replace(_SPACE, " ")
@@ -146,11 +146,13 @@ def _from_model(content: bytes, config: dict[str, Any]) -> "tokenizers.Tokenizer
   unknown = next(i for i, x in enumerate(pieces) if x.get(3) == _UNKNOWN)
   table = dict(_fields(dict(fields)[_NORMALIZER])).get(2)
   library = tokenizers.Tokenizer(models.Unigram(vocab, unknown, byte_fallback=False))
-  steps = [normalizers.Lowercase()] if config.get("do_lower_case") else []
+  steps: list[Any] = [normalizers.Lowercase()] if config.get("do_lower_case") else []
   steps += [normalizers.Precompiled(table)] if table else []
   steps += [normalizers.Replace(Regex(" {2,}"), " "), normalizers.Strip()]
   library.normalizer = normalizers.Sequence(steps)
-  splits = [pre_tokenizers.Punctuation("isolated")] if config.get("split_by_punct") else []
+  splits: list[Any] = (
+    [pre_tokenizers.Punctuation("isolated")] if config.get("split_by_punct") else []
+  )
   splits.append(pre_tokenizers.Metaspace(_SPACE, "always"))
   library.pre_tokenizer = pre_tokenizers.Sequence(splits)
   library.decoder = tokenizers.decoders.Metaspace(_SPACE, "always")
