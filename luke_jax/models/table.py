@@ -21,8 +21,11 @@ PLACES = {  # model_type of config.json -> module and class
   "electra": "electra:ElectraConfig",
   "deberta-v2": "deberta:DebertaConfig",
   "deberta": "deberta:DebertaConfig",  # v1, which it refuses
+  "albert": "albert:AlbertConfig",
+  "mpnet": "mpnet:MpnetConfig",
   "ernie_thu": "ernie_thu:ErnieThuConfig",
   "ernie": "ernie_baidu:ErnieBaiduConfig",
+  "modernbert": "modernbert:ModernBertConfig",
   "tener": "tener:TenerConfig",
 }
 

@@ -38,10 +38,14 @@ def kinds(num_words: int, num_entities: int, number: int) -> Float[Array, "1 T k
 
 
 def probabilities(
-  scores: Float[Array, "B N T T"], mask: Bool[Array, "B Q T"], head_size: int
+  scores: Float[Array, "B N T T"],
+  mask: Bool[Array, "B Q T"],
+  head_size: int,
+  bias: Float[Array, "#N T T"] | None = None,
 ) -> Float[Array, "B N T T"]:
   """Returns the softmax in float32 over the keys where the mask is true."""
   scores = scores.astype(jnp.float32) * head_size**-0.5
+  scores = scores if bias is None else scores + bias
   return nn.softmax(jnp.where(mask[:, None], scores, jnp.finfo(jnp.float32).min))
 
 
@@ -58,6 +62,7 @@ def fused_attention(
   key: Float[Array, "B T N H"],
   value: Float[Array, "B T N H"],
   mask: Bool[Array, "B Q T"],
+  bias: Float[Array, "#N T T"] | None = None,
   *,
   implementation: Literal["xla", "cudnn"],
 ) -> Float[Array, "B T N H"]:
@@ -80,6 +85,7 @@ def fused_attention(
     wide,
     keys,
     _padded(value, width),
+    None if bias is None else bias[None].astype(wide.dtype),
     mask=jnp.broadcast_to(mask[:, None], (batch, 1, tokens, tokens)),
     scale=size**-0.5,
     implementation=implementation,
@@ -104,11 +110,16 @@ class Attention(nn.Module):
 
   @nn.compact
   def __call__(
-    self, x: Float[Array, "B T D"], word_mask: Bool[Array, "B W"], entity_mask: Bool[Array, "B E"]
+    self,
+    x: Float[Array, "B T D"],
+    word_mask: Bool[Array, "B W"],
+    entity_mask: Bool[Array, "B E"],
+    bias: Float[Array, "#N T T"] | None = None,
   ) -> Float[Array, "B T D"]:
     """Returns what each token reads. Masks are true where a token is real.
 
-    Sows the probabilities (B, N, T, T) if intermediates are collected.
+    A bias is added to the scores of a system whose tokens all have one query. Sows the
+    probabilities (B, N, T, T) if intermediates are collected.
     """
     n, sizes = self.numerics, self.sizes
     heads = sizes.heads, sizes.head_size
@@ -125,7 +136,7 @@ class Attention(nn.Module):
       kind = kinds(num_words, num_entities, len(projections[0]))
       kind = kind.repeat(len(x), 0).astype(x.dtype)
       keys = asked(mask, num_words, sizes.independent_entities)
-      probs = probabilities(einsum_scores(x, key, kind, projections), keys, sizes.head_size)
+      probs = probabilities(einsum_scores(x, key, kind, projections), keys, sizes.head_size, bias)
       self.sow("intermediates", "probs", probs)
       if seeds is not None:
         probs = jnp.where(dropout_mask(seeds, x.shape[1], rate), probs / (1 - rate), 0.0)
@@ -134,13 +145,13 @@ class Attention(nn.Module):
       queries = query_blocks(
         x, num_words, projections, independent_entities=sizes.independent_entities, on_cpu=n.on_cpu
       )
-      context = self._fused(queries, key, value, mask)
+      context = self._fused(queries, key, value, mask, bias)
       if context is None:
         attend = functools.partial(block_attention, dropout_rate=rate)
-        if self._takes_kernel(queries):
+        if self._takes_kernel(queries, biased=bias is not None):
           kernel = functools.partial(pallas_attention, dropout_rate=rate)
           attend = functools.partial(jax.lax.platform_dependent, tpu=kernel, default=attend)
-        context = attend(queries, key, value, mask, seeds)
+        context = attend(queries, key, value, mask, seeds, *([] if bias is None else [bias]))
     return Dense(n, x.shape[-1:], heads, name="output")(context)
 
   def _seeds(self, batch: int) -> UInt32[Array, "B N"]:
@@ -154,6 +165,7 @@ class Attention(nn.Module):
     key: Float[Array, "B T N H"],
     value: Float[Array, "B T N H"],
     mask: Bool[Array, "B T"],
+    bias: Float[Array, "#N T T"] | None,
   ) -> Float[Array, "B T N H"] | None:
     """Returns the context by a GPU's fused attention if it is selected; warns once if it cannot."""
     sizes = self.sizes
@@ -164,12 +176,12 @@ class Attention(nn.Module):
       return None
     keys = asked(mask, queries[0][0].shape[1], sizes.independent_entities)
     try:
-      return fused_attention(queries, key, value, keys, implementation="cudnn")
+      return fused_attention(queries, key, value, keys, bias, implementation="cudnn")
     except (NotImplementedError, RuntimeError, ValueError) as refusal:
       _warn_once(sizes.form, str(refusal))
       return None
 
-  def _takes_kernel(self, queries: Blocks) -> bool:
+  def _takes_kernel(self, queries: Blocks, *, biased: bool) -> bool:
     """Returns true if the kernel is selected and can run these shapes; warns once if it cannot."""
     sizes = self.sizes
     if sizes.form != "pallas":
@@ -178,6 +190,8 @@ class Attention(nn.Module):
     reason = unsupported(query_counts(queries), sizes.heads, sizes.head_size, dtype)
     if sizes.independent_entities and len(queries) > 1:
       reason = "it has no independent entities"
+    elif biased:
+      reason = "it adds nothing to the scores"
     if reason:
       _warn_once(sizes.form, reason)
     return reason is None

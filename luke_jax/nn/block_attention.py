@@ -33,16 +33,17 @@ def block_attention(
   value: Float[Array, "B T N H"],
   mask: Bool[Array, "B T"],
   seeds: UInt32[Array, "B N"] | None = None,
+  bias: Float[Array, "#N T T"] | None = None,
   *,
   dropout_rate: float = 0.0,
 ) -> Float[Array, "B T N H"]:
   """Returns attention of words and entities (LUKE, section 3.2), as `value.dtype`.
 
   Words come first; `mask` is true on real tokens. `seeds` choose what is dropped, as in
-  `dropout_mask`.
+  `dropout_mask`. `bias` is added to the scores of tokens of one kind.
   """
   heads_first = jax.tree.map(lambda x: x.swapaxes(1, 2), (queries, key, value))
-  return _attention(dropout_rate, *heads_first, mask, seeds).swapaxes(1, 2)
+  return _attention(dropout_rate, *heads_first, mask, seeds, bias).swapaxes(1, 2)
 
 
 class _Kind(NamedTuple):
@@ -66,13 +67,17 @@ def _kinds(queries: _HeadsFirst) -> list[_Kind]:
 
 
 def _scores(
-  kind: _Kind, key: Float[Array, "B N T H"], mask: Bool[Array, "B T"]
+  kind: _Kind,
+  key: Float[Array, "B N T H"],
+  mask: Bool[Array, "B T"],
+  bias: Float[Array, "#N T T"] | None,
 ) -> list[Float[Array, "B N Q _"]]:
   """Returns masked scores for each kind of key, float32."""
   scale = key.shape[-1] ** -0.5
   blocks = []
   for query, part, itself in zip(kind.queries, kind.key_tokens, kind.itself, strict=True):
     scores = _scored(query * scale, key[:, :, part], itself)
+    scores = scores if bias is None else scores + bias
     real = mask[:, None, part, None] if itself else mask[:, None, None, part]
     blocks.append(jnp.where(real, scores, MASKED))
   return blocks
@@ -128,15 +133,15 @@ def _dropped(
 
 
 @functools.partial(jax.custom_vjp, nondiff_argnums=(0,))
-def _attention(rate, queries, key, value, mask, seeds):
-  return _forward(rate, queries, key, value, mask, seeds)[0]
+def _attention(rate, queries, key, value, mask, seeds, bias):
+  return _forward(rate, queries, key, value, mask, seeds, bias)[0]
 
 
-def _forward(rate, queries, key, value, mask, seeds):
+def _forward(rate, queries, key, value, mask, seeds, bias):
   outputs, log_sums = [], []
   for kind in _kinds(queries):
     # One softmax over the blocks (B, N, Q, S), float32; maxima and sums are (B, N, Q, 1).
-    blocks = _scores(kind, key, mask)
+    blocks = _scores(kind, key, mask, bias)
     highest = functools.reduce(jnp.maximum, (x.max(-1, keepdims=True) for x in blocks))
     weights = [jnp.exp(x - highest) for x in blocks]
     total = sum(x.sum(-1, keepdims=True) for x in weights)
@@ -150,11 +155,11 @@ def _forward(rate, queries, key, value, mask, seeds):
     log_sums.append(highest + jnp.log(total))
   # (B, N, T, H) as `value.dtype`, and (B, N, T, 1), float32.
   output, log_sum = keep(tuple(jnp.concatenate(x, axis=2) for x in (outputs, log_sums)))
-  return output, (queries, key, value, mask, seeds, output, log_sum)
+  return output, (queries, key, value, mask, seeds, bias, output, log_sum)
 
 
 def _backward(rate, residuals, d_output):
-  queries, key, value, mask, seeds, output, log_sum = residuals
+  queries, key, value, mask, seeds, bias, output, log_sum = residuals
   scale, kinds = key.shape[-1] ** -0.5, _kinds(queries)
   # (B, N, T, 1), float32: the sum over keys of probability times its gradient is the sum over H of
   # output times gradient.
@@ -162,23 +167,26 @@ def _backward(rate, residuals, d_output):
   d_output = d_output / (1 - rate)
   # By kind of key, sums over the kinds of query: (B, N, S, H), float32.
   zeros: list[Any] = [0.0] * len(kinds)
-  d_queries, d_keys, d_values = [], zeros.copy(), zeros.copy()
+  d_queries, d_keys, d_values, d_bias = [], zeros.copy(), zeros.copy(), None
   for kind in kinds:
     # Probabilities and their gradients by kind of key, (B, N, Q, S), float32.
     tokens, parts = kind.query_tokens, tuple(zip(kind.key_tokens, kind.itself, strict=True))
     drop = functools.partial(_dropped, kind, rate=rate, seeds=seeds, num_tokens=key.shape[2])
     gradient = d_output[:, :, tokens]
-    weights = [jnp.exp(x - log_sum[:, :, tokens]) for x in _scores(kind, key, mask)]
+    weights = [jnp.exp(x - log_sum[:, :, tokens]) for x in _scores(kind, key, mask, bias)]
     d_weights = drop([_scored(gradient, value[:, :, part], itself) for part, itself in parts])
     d_blocks = []  # (B, N, Q, H)
     for i, (dropped, (part, itself)) in enumerate(zip(drop(weights), parts, strict=True)):
-      d_scores = (weights[i] * (d_weights[i] - mean[:, :, tokens]) * scale).astype(key.dtype)
+      d_logits = weights[i] * (d_weights[i] - mean[:, :, tokens])
+      if bias is not None:
+        d_bias = d_logits.sum(0 if len(bias) > 1 else (0, 1)).reshape(bias.shape)
+      d_scores = (d_logits * scale).astype(key.dtype)
       d_blocks.append(_weighted(d_scores, key[:, :, part], itself))
       d_keys[i] += _of_keys(d_scores, kind.queries[i], itself)
       d_values[i] += _of_keys(dropped.astype(key.dtype), gradient, itself)
     d_queries.append(tuple(x.astype(key.dtype) for x in d_blocks))
   d_key, d_value = (jnp.concatenate(x, axis=2).astype(key.dtype) for x in (d_keys, d_values))
-  return tuple(d_queries), d_key, d_value, None, None
+  return tuple(d_queries), d_key, d_value, None, None, d_bias
 
 
 _attention.defvjp(_forward, _backward)

@@ -37,22 +37,24 @@ class WordEmbeddings(nn.Module):
   numerics: Numerics
   words: int  # V
   width: int  # of the tables
-  positions: int
+  positions: int  # 0: tokens have none
   types: int  # 0: tokens have none
   pad_id: int
   positions_after_padding: bool  # as in RoBERTa; else they count all tokens from 0, as in BERT
-  output: int | None = None  # D, where it is not the width of the tables
+  output: int | None = None  # D, where the tables are projected to it
+  norm_bias: bool = True
 
   def setup(self) -> None:
     """Makes the tables; `word` is also the decoder of masked words."""
     n = self.numerics
     self.word = embedding(n, self.words, self.width)
-    self.position = embedding(n, self.positions, self.width)
+    if self.positions:
+      self.position = embedding(n, self.positions, self.width)
     if self.types:
       self.type = embedding(n, self.types, self.width)
-    self.norm = LayerNorm(n)
+    self.norm = LayerNorm(n, self.norm_bias)
     self.dropout = Dropout(n.dropout)
-    if self.output and self.output != self.width:
+    if self.output:
       self.project = Dense(n, (self.output,))
 
   def __call__(
@@ -62,16 +64,17 @@ class WordEmbeddings(nn.Module):
     position_ids: Int[Array, "B W"] | None = None,
   ) -> Float[Array, "B W D"]:
     """Returns the embeddings of words."""
-    if position_ids is None:
-      position_ids = self._position_ids(input_ids)
-    padded_position = self.pad_id if self.positions_after_padding else None
     x = look_up(self.word, input_ids, self.pad_id)
-    x = x + look_up(self.position, position_ids, padded_position)
+    if self.positions:
+      if position_ids is None:
+        position_ids = self._position_ids(input_ids)
+      padded_position = self.pad_id if self.positions_after_padding else None
+      x = x + look_up(self.position, position_ids, padded_position)
     if self.types:
       types = jnp.zeros_like(input_ids) if token_type_ids is None else token_type_ids
       x = x + look_up(self.type, types)
     x = self.dropout(self.norm(x))
-    return self.project(x) if self.output and self.output != self.width else x
+    return self.project(x) if self.output else x
 
   def _position_ids(self, input_ids: Int[Array, "B W"]) -> Int[Array, "B W"]:
     if self.positions_after_padding:

@@ -39,17 +39,23 @@ class Layer(nn.Module):
   numerics: Numerics
   attention: AttentionSizes
   hidden: int  # F
+  mlp_drops: bool = True  # the output of the network is dropped as other states are
 
   @nn.compact
   def __call__(
-    self, x: Float[Array, "B T D"], word_mask: Bool[Array, "B W"], entity_mask: Bool[Array, "B E"]
+    self,
+    x: Float[Array, "B T D"],
+    word_mask: Bool[Array, "B W"],
+    entity_mask: Bool[Array, "B E"],
+    bias: Float[Array, "N T T"] | None = None,
   ) -> Float[Array, "B T D"]:
-    """Returns the states after the layer."""
+    """Returns the states after the layer; a bias is added to the scores of its attention."""
     n = self.numerics
-    y = Attention(n, self.attention, name="attention")(constrain(x), word_mask, entity_mask)
+    y = Attention(n, self.attention, name="attention")(constrain(x), word_mask, entity_mask, bias)
     rate = n.dropout if self.attention.drops_output else 0.0
     x = LayerNorm(n, name="attention_norm")(x + Dropout(rate)(y))
-    x = LayerNorm(n, name="mlp_norm")(x + Dropout(n.dropout)(Mlp(n, self.hidden, name="mlp")(x)))
+    y = Dropout(n.dropout if self.mlp_drops else 0.0)(Mlp(n, self.hidden, name="mlp")(x))
+    x = LayerNorm(n, name="mlp_norm")(x + y)
     self.sow("intermediates", "output", x)
     return x
 
@@ -73,20 +79,24 @@ class Encoder(nn.Module):
 
   @nn.compact
   def __call__(
-    self, x: Float[Array, "B T D"], word_mask: Bool[Array, "B W"], entity_mask: Bool[Array, "B E"]
+    self,
+    x: Float[Array, "B T D"],
+    word_mask: Bool[Array, "B W"],
+    entity_mask: Bool[Array, "B E"],
+    bias: Float[Array, "N T T"] | None = None,
   ) -> Float[Array, "B T D"]:
     """Returns the states after all layers; sows the input and the output of each layer."""
     self.sow("intermediates", "input", x)
     if self.has_variable("params", "layers_0"):
       for i in range(self.layers):
         module = _Traced(self.numerics, self.attention, self.hidden, name=f"layers_{i}")
-        x = module(x, word_mask, entity_mask)
+        x = module(x, word_mask, entity_mask, bias)
       return x
     layer = Layer
     if self.remat != "none":
       layer = nn.remat(Layer, policy=POLICIES[self.remat], prevent_cse=False)
     scan = nn.scan(
-      lambda layer, x: (layer(x, word_mask, entity_mask), None),
+      lambda layer, x: (layer(x, word_mask, entity_mask, bias), None),
       variable_axes={"params": 0, "intermediates": 0},
       split_rngs={"params": True, "dropout": True},
       length=self.layers,

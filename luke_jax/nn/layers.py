@@ -287,12 +287,13 @@ class LayerNorm(nn.Module):
   """Layer normalisation over the last axis, computed in float32 whatever the products' type."""
 
   numerics: Numerics
+  use_bias: bool = True
 
   @nn.compact
   def __call__(self, x: Float[Array, "*tokens D"]) -> Float[Array, "*tokens D"]:
     """Returns x with mean 0 and variance 1, scaled and moved."""
     scale = parameter(self, "scale", nn.initializers.ones, x.shape[-1:])
-    bias = parameter(self, "bias", zeros, x.shape[-1:])
+    bias = parameter(self, "bias", zeros, x.shape[-1:]) if self.use_bias else jnp.zeros(())
     n = self.numerics
     return _normalised(n.epsilon, x.astype(n.dtype), scale, bias).astype(n.dtype)
 
@@ -309,17 +310,18 @@ def _normalised_forward(epsilon, x, scale, bias):
   mean = wide.mean(-1, keepdims=True)
   inverse = jax.lax.rsqrt(jnp.square(wide - mean).mean(-1, keepdims=True) + epsilon)
   mean, inverse = keep((mean, inverse))
-  return (wide - mean) * inverse * scale + bias, (x, scale, mean, inverse)
+  return (wide - mean) * inverse * scale + bias, (x, scale, bias, mean, inverse)
 
 
 def _normalised_backward(_, residuals, d_output):
-  x, scale, mean, inverse = residuals
+  x, scale, bias, mean, inverse = residuals
   unit = (x.astype(jnp.float32) - mean) * inverse
   d_unit = d_output * scale
   along = (d_unit * unit).mean(-1, keepdims=True)
   d_x = (d_unit - d_unit.mean(-1, keepdims=True) - unit * along) * inverse
   rows = tuple(range(x.ndim - 1))
-  return d_x.astype(x.dtype), (d_output * unit).sum(rows), d_output.sum(rows)
+  d_bias = d_output.sum(rows if bias.ndim else None)
+  return d_x.astype(x.dtype), (d_output * unit).sum(rows), d_bias
 
 
 _normalised.defvjp(_normalised_forward, _normalised_backward)

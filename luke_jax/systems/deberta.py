@@ -38,7 +38,9 @@ class Around(NamedTuple):
   distances: Float[Array, "R D"] | None
   toward: Int[Array, " 2W"]  # rows of the distances W, W - 1, …, 1 - W
   away: Int[Array, " 2W"]  # rows of the distances -W, 1 - W, …, W - 1
-  added: tuple[Float[Array, "B W D"], Mapping[str, Any]] | None  # to the first layer, and the norm of the sum
+  added: (
+    tuple[Float[Array, "B W D"], Mapping[str, Any]] | None
+  )  # to the first layer, and the norm of the sum
 
 
 @functools.cache

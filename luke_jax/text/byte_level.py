@@ -100,7 +100,9 @@ class ByteLevelTokenizer(Tokenizer):
     starts = np.ones(self.vocab_size, bool)
     for id in set(range(self._pieces)) - self.special.names.keys():
       spelt = self._bpe.id_to_token(id) or ""
-      starts[id] = not (_continues_as_spelt(spelt) if as_spelt else _continues(self.decode([id])))
+      starts[id] = not (
+        _continues_as_spelt(spelt) if as_spelt else continues_word(self.decode([id]))
+      )
     return starts
 
   def hub_settings(self) -> dict[str, object]:
@@ -149,11 +151,12 @@ class ByteLevelTokenizer(Tokenizer):
     return self._bpe.decode(ids)
 
 
-def _continues(piece: str) -> bool:
+def continues_word(piece: str) -> bool:
+  """Returns true for a piece of text that starts neither with white space nor punctuation."""
   first = piece[:1]
   punctuation = first in string.punctuation or unicodedata.category(first).startswith("P")
   return not first.isspace() and not punctuation
 
 
 def _continues_as_spelt(piece: str) -> bool:
-  return piece.startswith("##") or (not piece.startswith(_SPACE) and _continues(piece))
+  return piece.startswith("##") or (not piece.startswith(_SPACE) and continues_word(piece))

@@ -142,6 +142,14 @@ def is_unigram(settings: Mapping[str, object]) -> bool:
   return isinstance(model, dict) and model.get("type") == "Unigram"
 
 
+def is_of_fairseq(settings: Mapping[str, Any]) -> bool:
+  """Returns whether the vocabulary of a tokenizer.json starts as fairseq's do."""
+  vocab = settings["model"].get("vocab")
+  first = vocab[0] if isinstance(vocab, list) and vocab else None
+  name = first[0] if isinstance(first, list) and first else None
+  return name not in ("<pad>", "[PAD]", "<unk>")
+
+
 def serialized_model(settings: Mapping[str, Any], path: Path) -> tuple[bytes, Numbering]:
   """Returns the vocabulary of a tokenizer.json as bytes of a SentencePiece model, with its ids."""
   try:

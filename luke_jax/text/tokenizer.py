@@ -102,7 +102,7 @@ class SpecialTokens:
   @property
   def doubled(self) -> bool:
     """Returns true if two ends stand between two texts, as in RoBERTa; BERT has one."""
-    return self.roles != BERT
+    return self.roles.end == ROBERTA.end
 
   @property
   def mask_name(self) -> str:

@@ -2,22 +2,26 @@
 
 from collections.abc import Mapping
 from dataclasses import replace
+from typing import Any
 
 from luke_jax.errors import InputError
 from luke_jax.files import Path, check_regular, read_json_object, read_text, write_json_in_place
 from luke_jax.files.copies import local
 from luke_jax.text.byte_level import ByteLevelTokenizer
+from luke_jax.text.library import load_library_tokenizer
 from luke_jax.text.sentence_piece import (
   CAMEMBERT,
   MODEL_FILE,
   XLM_R,
   Numbering,
   SentencePieceTokenizer,
+  is_of_fairseq,
   is_unigram,
   serialized_model,
 )
 from luke_jax.text.tokenizer import (
   ADDED,
+  BERT,
   CONFIG,
   MARKERS,
   MORE_SPECIAL,
@@ -32,7 +36,7 @@ from luke_jax.text.tokenizer import (
   tokenizer_config,
   whole_tokenizer,
 )
-from luke_jax.text.unigram import MODEL, is_deberta, load_unigram
+from luke_jax.text.unigram import MODEL, load_unigram
 from luke_jax.text.whole_words import WORDS_FILE, load_whole_words
 from luke_jax.text.word_piece import CHARACTERS_FILE, PIECES_FILE, is_word_piece, load_word_piece
 
@@ -55,24 +59,37 @@ def load_tokenizer(directory: str | Path, *, markers: bool = True) -> Tokenizer:
   defaults = MARKERS if markers else ()
   if (directory / WORDS_FILE).exists():
     return load_whole_words(directory)
-  if is_deberta(directory):
-    return load_unigram(directory)
   path = directory / MODEL_FILE
   check_regular(path)
   if path.exists():
     return _sentence_piece(path, local(path).read_bytes(), defaults, _numbering(directory))
   if not (directory / VOCAB).exists() and is_word_piece(directory):
     return load_word_piece(directory)
-  if not (directory / VOCAB).exists() and is_unigram(settings := whole_tokenizer(directory)):
+  settings = {} if (directory / VOCAB).exists() else whole_tokenizer(directory)
+  if is_unigram(settings) and is_of_fairseq(settings):
     path = directory / WHOLE
     serialized, numbering = serialized_model(settings, path)
     return _sentence_piece(path, serialized, defaults, numbering)
+  if is_unigram(settings) or _has_other_roles(settings):
+    return load_library_tokenizer(directory)
+  check_regular(directory / MODEL)
+  if (directory / MODEL).exists() and not settings:
+    return load_unigram(directory)
   if has_tokenizer(directory):
     return _byte_level(directory, defaults)
   raise InputError(
     f"{directory}: no tokenizer; expected {VOCAB} and {MERGES}, {PIECES_FILE}, {WHOLE},"
     f" {MODEL_FILE}, or {MODEL}"
   )
+
+
+def _has_other_roles(settings: Mapping[str, Any]) -> bool:
+  """Returns whether a tokenizer.json of bytes has BERT's special tokens, not RoBERTa's."""
+  added = settings.get("added_tokens")
+  names = (
+    [x.get("content") for x in added if isinstance(x, dict)] if isinstance(added, list) else []
+  )
+  return BERT.start in names and ROBERTA.start not in names
 
 
 def has_tokenizer(directory: Path) -> bool:

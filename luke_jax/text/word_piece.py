@@ -113,7 +113,8 @@ class WordPieceTokenizer(Tokenizer):
   def hub_settings(self) -> dict[str, object]:
     """Returns the entries of tokenizer_config.json by which transformers reads the files."""
     names = dict(zip(ROLE_KEYS, self.special.roles, strict=True))
-    return {"tokenizer_class": "BertTokenizer", **asdict(self.normalization), **names}
+    name = "MPNetTokenizer" if self.special.doubled else "BertTokenizer"
+    return {"tokenizer_class": name, **asdict(self.normalization), **names}
 
   def save_vocab(self, directory: Path) -> None:
     """Writes vocab.txt, and characters.tsv if some characters are read as others."""

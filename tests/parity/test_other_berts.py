@@ -10,13 +10,18 @@ from parity.test_bert import KINDS, SIZES, outputs_of
 import luke_jax
 from luke_jax.models import keys
 from luke_jax.models.keys import LoadReport
+from luke_jax.systems.mpnet import buckets
 
 pytestmark = pytest.mark.parity
-CLASSES = [f"{stem}{kind}" for stem in ("DistilBert", "Electra") for kind in KINDS]
+STEMS = ("DistilBert", "Electra", "Albert", "MPNet", "ModernBert", "DebertaV2")
+NARROW = ("Electra", "Albert")  # tables of words, and types of these
+CLASSES = [f"{stem}{kind}" for stem in STEMS[:4] for kind in KINDS]
 OTHERS = [  # forms that the classes above do not have
   ("DistilBertForSequenceClassification", {"activation": "relu", "sinusoidal_pos_embds": True}),
   ("DistilBertForMaskedLM", {"activation": "silu", "tie_word_embeddings": False}),
   ("ElectraForMaskedLM", {"hidden_act": "relu", "embedding_size": SIZES["hidden_size"]}),
+  ("AlbertForMaskedLM", {"hidden_act": "relu", "embedding_size": SIZES["hidden_size"]}),
+  ("AlbertForTokenClassification", {"num_hidden_layers": 5}),
 ]
 LABELS = {
   "ForMaskedLM": {"labels": [[-100, 5, -100, 9, 30, -100, 7, 0, -100]] * 3},
@@ -27,18 +32,23 @@ LABELS = {
 }
 
 
+def stem_of(name):
+  return next(stem for stem in STEMS if name.startswith(stem))
+
+
 def reference(name, **fields):
   """A random model of a class, with no value at a special place."""
   torch, transformers = pytest.importorskip("torch"), pytest.importorskip("transformers")
-  stem = "Electra" if name.startswith("Electra") else "DistilBert"
-  own, sizes = {"embedding_size": 12}, dict(SIZES)
+  stem = stem_of(name)
+  own, sizes = {"embedding_size": 12} if stem in NARROW else {}, dict(SIZES)
   if stem == "DistilBert":
     own = {"hidden_dim": sizes.pop("intermediate_size")}
+  if stem not in NARROW:
     del sizes["type_vocab_size"]
   labels = 2 if name.endswith("QuestionAnswering") else 3
   fields = {"num_labels": labels, "attn_implementation": "eager"} | own | fields
   torch.manual_seed(0)
-  model = getattr(transformers, name)(getattr(transformers, f"{stem}Config")(**sizes, **fields))
+  model = getattr(transformers, name)(getattr(transformers, f"{stem}Config")(**(sizes | fields)))
   with torch.no_grad():
     for parameter in model.parameters():
       parameter.add_(torch.randn_like(parameter) * 0.2)
@@ -48,21 +58,22 @@ def reference(name, **fields):
 def inputs(name):
   rng = np.random.default_rng(0)
   ids = rng.integers(3, 40, (3, 2, 9) if "MultipleChoice" in name else (3, 9))
-  ids[0, ..., 6:] = 0
-  arrays = {"input_ids": ids, "attention_mask": (ids != 0).astype(int)}
+  pad = int(stem_of(name) == "MPNet")
+  ids[0, ..., 6:] = pad
+  arrays = {"input_ids": ids, "attention_mask": (ids != pad).astype(int)}
   types = (np.arange(9) >= 4).astype(int) * np.ones_like(ids)
-  return arrays | ({"token_type_ids": types} if name.startswith("Electra") else {})
+  return arrays | ({"token_type_ids": types} if stem_of(name) in NARROW else {})
 
 
 def labels_of(name):
-  return LABELS.get("".join(name.partition("For")[1:]), {})
+  return LABELS.get(name.removeprefix(stem_of(name)), {})
 
 
-def expectation(name, model, arrays):
+def expectation(name, model, arrays, labels=None):
   """Outputs by name, the loss, and its gradients by the names of tensors."""
   import torch
 
-  labels = labels_of(name)
+  labels = labels or labels_of(name)
   tensors = {x: torch.tensor(value) for x, value in (arrays | labels).items()}
   found = dict(model(**tensors, output_hidden_states=True, output_attentions=True))
   loss = found.pop("loss") if labels else found["last_hidden_state"].square().mean()
@@ -72,10 +83,10 @@ def expectation(name, model, arrays):
   return {x: v.detach().numpy() for x, v in layers.items()}, loss.item(), gradients
 
 
-def assert_same(name, model, arrays, expected):
+def assert_same(name, model, arrays, expected, labels=None):
   """Compares outputs, the loss and its gradients with those of transformers."""
   outputs, loss, gradients = expected
-  labels = {x: np.array(value) for x, value in labels_of(name).items()}
+  labels = {x: np.array(value) for x, value in (labels or labels_of(name)).items()}
 
   def ours(params):
     result = model.network.apply({"params": params}, **arrays)
@@ -93,8 +104,9 @@ def assert_same(name, model, arrays, expected):
   table, largest = model.config.keys(model.kind), max(np.abs(x).max() for x in gradients.values())
   start = f"{table.encoder}." if model.kind == "none" else ""
   tensors = dict(keys.to_torch(jax.device_get(gradient), table))
-  # Version 4 does not train sinusoidal positions, version 5 does.
-  trained = {x for x, value in tensors.items() if "position" not in x and value.any()}
+  # Version 4 does not train sinusoidal positions, version 5 does. States alone train no pooler.
+  untrained = ("position", "pooler", "rel_embeddings")
+  trained = {x for x in tensors if not any(part in x for part in untrained)}
   assert trained <= {start + x for x in gradients} <= tensors.keys()
   for tensor, x in gradients.items():
     np.testing.assert_allclose(tensors[start + tensor], x, atol=1e-5 * largest, err_msg=tensor)
@@ -121,6 +133,14 @@ def test_every_class_both_ways(tmp_path, name, fields):
   configs = [tmp_path / folder / "config.json" for folder in ("theirs", "ours")]
   wrote, written = (json.loads(path.read_text()) for path in configs)
   assert {x: written.get(x) for x in wrote} == wrote
+
+
+def test_distances_have_the_buckets_of_the_reference():
+  torch = pytest.importorskip("torch")
+  from transformers.models.mpnet.modeling_mpnet import MPNetEncoder
+
+  apart = torch.arange(600)[None] - torch.arange(600)[:, None]
+  np.testing.assert_array_equal(buckets(600), MPNetEncoder.relative_position_bucket(apart))
 
 
 def test_a_discriminator_is_an_encoder_to_fine_tune(tmp_path):

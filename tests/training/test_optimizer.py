@@ -232,6 +232,7 @@ def test_what_decays_is_what_the_references_names_say(system, name, form):
   for path in keys.flatten(abstract_params(made)):
     for theirs in table.key(path).names:
       norms = "LayerNorm.weight", "name_norm.", "candidate_norm.", "prior_scale.", "span_norm."
+      norms += ("attn_norm.", "mlp_norm.", "final_norm.", "s.norm.", "head.norm.")  # ModernBERT's
       free = any(part in theirs for part in ("bias", *norms))
       assert decays(path, system.layout.decayed) != free, path
 

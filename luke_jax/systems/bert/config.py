@@ -57,8 +57,13 @@ class BertEncoder(nn.Module):
     """Returns the states of words and of the first word."""
     x = self.embeddings(input_ids, token_type_ids, position_ids)
     no_entities = jnp.zeros((input_ids.shape[0], 0), bool)
-    words = self.encoder(x, real_tokens(attention_mask, input_ids), no_entities)
+    bias = self.bias(input_ids.shape[1])
+    words = self.encoder(x, real_tokens(attention_mask, input_ids), no_entities, bias)
     return States(words, pooled=self.pooler(words) if self.pooled else None)
+
+  def bias(self, length: int) -> jax.Array | None:
+    """Returns what is added to the scores of all layers, (N, W, W); None for nothing."""
+    return None
 
   def tables(self) -> Tables:
     """Returns the embeddings that decode masked words."""

@@ -16,7 +16,7 @@ import luke_jax
 from luke_jax.cli import main
 from luke_jax.errors import InputError
 from luke_jax.models.network import abstract_params
-from luke_jax.systems.bert import SIZES
+from luke_jax.models.table import SIZES
 from luke_jax.text import EntityVocab
 from luke_jax.text.tokenizer import SPECIAL
 
@@ -32,17 +32,19 @@ COUNTS = {
   "roberta-large": 355_359_744,
   "xlm-roberta-base": 278_043_648,
   "xlm-roberta-large": 559_890_432,
+  "albert-base": 11_683_584,
+  "mpnet-base": 109_486_464,  # with the 514 positions of the published one
+  "modernbert-base": 149_014_272,
 }
 
 
 @pytest.mark.parametrize("name", COUNTS)
 def test_parameter_counts(name):
-  params = abstract_params(network(f"{STEMS[type(SIZES[name]).__name__]}Model", SIZES[name]))
+  params = abstract_params(network(f"{SIZES[name].prefix}Model", SIZES[name]))
   assert sum(x.size for x in jax.tree.leaves(params)) == COUNTS[name]
 
 
 ROOM = 64
-STEMS = {"BertConfig": "Bert", "RobertaConfig": "Roberta", "XlmRobertaConfig": "XLMRoberta"}
 
 
 @pytest.mark.parametrize("folder", GOLDENS)

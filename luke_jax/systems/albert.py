@@ -1,0 +1,150 @@
+"""ALBERT: a BERT that reads one layer over and over, with a narrow table of words (ICLR 2020)."""
+
+import dataclasses
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+import flax.linen as nn
+from jaxtyping import Array, Bool, Float
+
+from luke_jax.models import shapes
+from luke_jax.models.config_files import OF_TRANSFORMERS, Fixed
+from luke_jax.models.keys import Key, Keys, LayerNames, layers, linear
+from luke_jax.models.shapes import attention_sizes, word_embeddings
+from luke_jax.models.system import OF_PAIRS, Layout
+from luke_jax.nn.activations import Activation
+from luke_jax.nn.encoder import POLICIES, Layer, Pooler
+from luke_jax.nn.layers import Dtype, Numerics, Remat
+from luke_jax.nn.queries import AttentionSizes
+from luke_jax.systems.bert.config import BertConfig, BertEncoder, tables_of_words
+from luke_jax.systems.bert.keys import PartNames, keys_of
+
+_LAYER = LayerNames(
+  *(("attention.query",), "attention.key", "attention.value", "attention.dense"),
+  *("attention.LayerNorm", "ffn", "ffn_output", "full_layer_layer_norm"),
+)
+_LAYERS = "albert.encoder.albert_layer_groups.0.albert_layers"
+
+
+class OneLayer(nn.Module):
+  """A layer that is read over and over, with a dropout key each time."""
+
+  numerics: Numerics
+  attention: AttentionSizes
+  hidden: int  # F
+  times: int
+  remat: Remat = "none"
+
+  @nn.compact
+  def __call__(
+    self,
+    x: Float[Array, "B T D"],
+    word_mask: Bool[Array, "B W"],
+    entity_mask: Bool[Array, "B E"],
+    bias: None = None,
+  ) -> Float[Array, "B T D"]:
+    """Returns the states after the last time; sows the input and the output of each."""
+    self.sow("intermediates", "input", x)
+    layer = Layer
+    if self.remat != "none":
+      layer = nn.remat(Layer, policy=POLICIES[self.remat], prevent_cse=False)
+    scan = nn.scan(
+      lambda layer, x: (layer(x, word_mask, entity_mask), None),
+      variable_broadcast="params",
+      variable_axes={"intermediates": 0},
+      split_rngs={"params": False, "dropout": True},
+      length=self.times,
+    )
+    of_layer = layer(self.numerics, self.attention, self.hidden, mlp_drops=False, name="layers")
+    return scan(of_layer, x)[0]
+
+
+class AlbertEncoder(BertEncoder):
+  """States of words in context."""
+
+  def setup(self) -> None:
+    """Makes the parts; the table of words also decodes masked ones."""
+    c, n, running = self.backbone.config, self.backbone.numerics, self.backbone.running
+    embeddings = word_embeddings(c, n, width=c.embedding_width)
+    self.embeddings = embeddings.clone(output=c.hidden_size)  # projected, however wide
+    sizes = attention_sizes(c, running)
+    self.encoder = OneLayer(n, sizes, c.intermediate_size, c.num_hidden_layers, running.remat)
+    if self.pooled:
+      self.pooler = Pooler(n)
+
+
+@dataclasses.dataclass(frozen=True)
+class AlbertConfig(BertConfig):
+  """Sizes of an ALBERT; the defaults are albert-base-v2."""
+
+  vocab_size: int = 30000  # words, special ones included
+  embedding_size: int = 128  # width of the tables of words, positions and types
+  hidden_act: Activation = "gelu_new"  # activation
+  hidden_dropout_prob: float = 0.0  # share of the values of states that are dropped
+  attention_probs_dropout_prob: float = 0.0  # share of the attention probabilities that are dropped
+  classifier_dropout: float | None = 0.1  # None: as hidden_dropout_prob
+  bos_token_id: int = 2  # id that opens a text
+  eos_token_id: int = 3  # id that ends a text
+
+  name: ClassVar[str] = "albert"
+  title: ClassVar[str] = "ALBERT"
+  paper: ClassVar[str] = "[Lan et al., ICLR 2020](https://arxiv.org/abs/1909.11942)"
+  module: ClassVar[type] = AlbertEncoder
+  model_types: ClassVar[tuple[str, ...]] = ("albert",)
+  prefix: ClassVar[str] = "Albert"
+  names: ClassVar[PartNames] = PartNames(
+    "albert",
+    pooler="albert.pooler",
+    transform="predictions.dense",
+    norm="predictions.LayerNorm",
+    decoder="predictions.decoder",
+    bias="predictions.bias",
+  )
+  left_to_right: ClassVar[tuple[str, ...]] = ()
+  # Its other head judges the order of sentences, which serves pretraining alone.
+  read_as: ClassVar[Mapping[str, str]] = {"AlbertForPreTraining": "AlbertForMaskedLM"}
+  field_names: ClassVar[Mapping[str, str]] = {"classifier_dropout": "classifier_dropout_prob"}
+  fixed: ClassVar[Fixed] = {**OF_TRANSFORMERS, "num_hidden_groups": 1, "inner_group_num": 1}
+  # The reference goes by names, and this norm is not called LayerNorm.
+  layout: ClassVar[Layout] = Layout(
+    words=tables_of_words("albert"), decayed=("encoder/layers/mlp_norm/scale",)
+  )
+
+  @classmethod
+  def keys(cls, kind: str) -> Keys:
+    """Returns the names of tensors on disk."""
+    of_layer = (
+      dataclasses.replace(key, names=tuple(x.format(layer=0) for x in key.names))
+      for key in layers("albert/encoder/layers", _LAYERS, _LAYER)
+    )
+    project = linear("albert/embeddings/project", "albert.encoder.embedding_hidden_mapping_in")
+    own: list[Key] = [*project, *of_layer]
+    return keys_of(cls.name, cls.names, kind, own=own)
+
+  @classmethod
+  def takes(cls, kind: str) -> bool:
+    """Returns true if a kind of head can be put on the encoder: none that judges pairs."""
+    return kind not in OF_PAIRS
+
+  @property
+  def embedding_width(self) -> int:
+    """Returns the width of the tables of words, positions and types."""
+    return self.embedding_size
+
+  @staticmethod
+  def for_prediction(params: dict, dtype: Dtype) -> dict:
+    """Returns the encoder's parameters with weights cast once."""
+    return shapes.cast_once(params, dtype)
+
+
+def _sizes(width: int, layers: int, heads: int) -> dict[str, Any]:
+  names = ("hidden_size", "num_hidden_layers", "num_attention_heads", "intermediate_size")
+  return dict(zip(names, (width, layers, heads, 4 * width), strict=True))
+
+
+SIZES = {
+  "albert-base": AlbertConfig(),
+  "albert-large": AlbertConfig(**_sizes(1024, 24, 16)),
+  "albert-xlarge": AlbertConfig(**_sizes(2048, 24, 16)),
+  "albert-xxlarge": AlbertConfig(**_sizes(4096, 12, 64)),
+}

@@ -1,0 +1,129 @@
+"""Tokenizers of any kind in a tokenizer.json, which the library of that file reads itself."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from luke_jax.errors import InputError
+from luke_jax.files import Path, read_text
+from luke_jax.text.byte_level import continues_word
+from luke_jax.text.tokenizer import (
+  BERT,
+  MARKERS,
+  ROLE_KEYS,
+  WHOLE,
+  Bounds,
+  Roles,
+  SpecialTokens,
+  Tokenizer,
+  Tokens,
+  is_mask_a_word,
+  special_map,
+  token_name,
+  tokenizer_config,
+)
+
+if TYPE_CHECKING:
+  import tokenizers
+
+
+class LibraryTokenizer(Tokenizer):
+  """Strings <-> ids as a tokenizer.json says, whose added tokens are read as they are spelt.
+
+  ModernBERT's and ALBERT's are of this kind.
+  """
+
+  def __init__(self, library: "tokenizers.Tokenizer", special: SpecialTokens, name: str):
+    self._library = library
+    self._name = name  # of its class in transformers
+    self.special = special
+    vocabulary = library.get_vocab(with_added_tokens=True)
+    self.vocab_size = 1 + max(vocabulary.values())
+
+  def encode(self, texts: Sequence[str], *, offsets: bool = False) -> list[Tokens]:
+    """Returns the tokens of each text, with their character offsets on request."""
+    if not offsets:  # the faster call keeps no track of characters
+      encodings = self._library.encode_batch_fast(texts, add_special_tokens=False)
+      return [Tokens(encoding.ids) for encoding in encodings]
+    encodings = self._library.encode_batch(texts, add_special_tokens=False)
+    return [
+      Tokens(encoding.ids, [_without_space(text, *span) for span in encoding.offsets])
+      for encoding, text in zip(encodings, texts, strict=True)
+    ]
+
+  def decode(self, ids: Iterable[int]) -> str:
+    """Returns the text of ids, special tokens included."""
+    ids = [int(id) for id in ids]
+    if ids and not 0 <= min(ids) <= max(ids) < self.vocab_size:
+      raise InputError(f"ids {ids}: expected ids from 0 to {self.vocab_size - 1}")
+    return self._library.decode(ids, skip_special_tokens=False)
+
+  def piece_id(self, piece: str) -> int:
+    """Returns the id of a piece as the vocabulary spells it, or of the unknown one."""
+    id = self._library.token_to_id(piece)
+    return self.special.unknown if id is None else id
+
+  def with_words(self, words: Iterable[str]) -> "LibraryTokenizer":
+    """Returns a tokenizer that also knows these words, each of which is one token."""
+    import tokenizers
+
+    words = list(words)
+    library = tokenizers.Tokenizer.from_str(self._library.to_str())
+    library.add_tokens([tokenizers.AddedToken(x, special=True, normalized=False) for x in words])
+    special = self.special.with_words(words, self.vocab_size)
+    return LibraryTokenizer(library, special, self._name)
+
+  def word_starts(self, *, as_spelt: bool = False) -> np.ndarray | None:
+    """Returns whether each piece starts a word, (ids,); None if pieces are not of bytes."""
+    import tokenizers
+
+    if not isinstance(self._library.decoder, tokenizers.decoders.ByteLevel):
+      return None
+    starts = np.ones(self.vocab_size, bool)
+    for id in set(range(self.vocab_size)) - self.special.names.keys():
+      starts[id] = not continues_word(self.decode([id]))
+    return starts
+
+  def hub_settings(self) -> dict[str, object]:
+    """Returns the entries of tokenizer_config.json by which transformers reads the files."""
+    return {"tokenizer_class": self._name, **dict(zip(ROLE_KEYS, self.special.roles, strict=True))}
+
+  def save_vocab(self, directory: Path) -> None:
+    """Writes tokenizer.json, which has the special tokens too."""
+    (directory / WHOLE).write_bytes(self._library.to_str(pretty=True).encode())
+
+
+def _without_space(text: str, start: int, end: int) -> Bounds:
+  word = text[start:end].lstrip()
+  return (end - len(word), end) if word else (start, end)
+
+
+def load_library_tokenizer(directory: Path) -> LibraryTokenizer:
+  """Reads a tokenizer.json, and the names of its special tokens beside it."""
+  import tokenizers
+
+  path = directory / WHOLE
+  try:
+    library = tokenizers.Tokenizer.from_str(read_text(path))
+  except Exception as error:  # the library raises nothing narrower
+    raise InputError(f"{path}: {error}; expected a tokenizer of the library tokenizers") from None
+  library.no_truncation()
+  library.no_padding()
+  settings = tokenizer_config(directory)
+  roles = _roles(path, special_map(directory) | settings, library)
+  added = library.get_added_tokens_decoder().items()
+  ids = {x.content: id for id, x in added if x.special or x.content in (*roles, *MARKERS)}
+  ids |= {name: library.token_to_id(name) for name in roles}
+  markers = MARKERS if set(MARKERS) <= set(ids) else ()
+  special = SpecialTokens(ids, markers, roles, is_mask_a_word(directory, roles.mask))
+  name = str(settings.get("tokenizer_class", "PreTrainedTokenizerFast"))
+  return LibraryTokenizer(library, special, name)
+
+
+def _roles(path: Path, names: Mapping[str, object], library: "tokenizers.Tokenizer") -> Roles:
+  roles = Roles(*(token_name(names.get(key)) or BERT[i] for i, key in enumerate(ROLE_KEYS)))
+  for key, name in zip(ROLE_KEYS, roles, strict=True):
+    if library.token_to_id(name) is None:
+      raise InputError(f"{path}: no token {name}; expected the {key} that the files beside it name")
+  return roles
