@@ -31,7 +31,8 @@ def load_unigram(directory: Path) -> LibraryTokenizer:
     if name != BERT.mask and library.token_to_id(name) is None:
       raise InputError(f"{path}: no token {name}; expected a vocabulary like DeBERTa's")
   library.add_special_tokens(list(BERT))
-  ids = {name: library.token_to_id(name) for name in BERT}
+  vocabulary = library.get_vocab()
+  ids = {name: vocabulary[name] for name in BERT}
   special = SpecialTokens(ids, (), BERT, mask_as_word=False)
   return LibraryTokenizer(_with_ends(library, ids), special, "DebertaV2Tokenizer")
 

@@ -10,7 +10,9 @@ from parity.test_other_berts import assert_same, expectation
 
 import luke_jax
 
-pytestmark = pytest.mark.parity
+# transformers 4 compiles parts of it by what PyTorch is giving up.
+script = "ignore:`torch.jit.script` is deprecated:DeprecationWarning"
+pytestmark = [pytest.mark.parity, pytest.mark.filterwarnings(script)]
 V3 = {  # as of v3, with buckets of which the longest rows have more distances
   **{"relative_attention": True, "position_buckets": 4, "max_relative_positions": 7},
   **{"norm_rel_ebd": "layer_norm", "share_att_key": True, "pos_att_type": "p2c|c2p"},
@@ -69,6 +71,8 @@ def inputs(name, types):
 def test_every_class_both_ways(tmp_path, name, fields):
   import transformers
 
+  if "legacy" in fields and int(transformers.__version__.split(".")[0]) < 5:
+    pytest.skip("transformers 4 ties its first layer, not its last one, to the table of words")
   theirs, arrays = reference(name, fields), inputs(name, fields.get("type_vocab_size", 0))
   theirs.save_pretrained(tmp_path / "theirs")
   model = luke_jax.load(tmp_path / "theirs")
