@@ -177,6 +177,8 @@ def _requested(
 ) -> Described:
   """Returns the description of the files, changed as the caller asks."""
   described, system = source.described, source.system
+  if head is None and _lacks_decoder(source):
+    described = dataclasses.replace(described, architecture=class_names(system)[NONE])
   if labels is not None:
     if isinstance(labels, str) or not labels:
       raise InputError(f"labels: {labels!r}; expected a list of one label or more")
@@ -190,6 +192,18 @@ def _requested(
       raise InputError(f"head {head!r}: unknown; expected one of {', '.join(names)}")
     described = dataclasses.replace(described, architecture=names[head])
   return described
+
+
+def _lacks_decoder(source: ModelFiles) -> bool:
+  """Returns true if files that are called a decoder of masked words have nothing of it.
+
+  Encoders of sentences are saved so: what they went on from is still their class.
+  """
+  if kind_of(source.system, source.described.architecture) != "masked":
+    return False
+  rows = source.system.keys("masked").rows.values()
+  names = (name for key in rows if key.path.startswith("masked_words/") for name in key.names)
+  return source.tensors.names.isdisjoint(names)
 
 
 def _network(

@@ -5,6 +5,7 @@ import io
 import json
 import shutil
 import tarfile
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -16,6 +17,8 @@ from luke_jax.errors import InputError
 from luke_jax.models import keys
 from luke_jax.systems.luke.keys import KEYS
 from luke_jax.text import EntityVocab
+
+MASKED = Path(__file__).parents[1] / "goldens" / "bert" / "RobertaForMaskedLM"
 
 
 def edit(directory, change):
@@ -364,3 +367,16 @@ def test_a_report_stays_as_it_was_made(tmp_path):
   with pytest.raises(dataclasses.FrozenInstanceError):
     model.report.added = ()
   assert isinstance(model.report.added, tuple)
+
+
+def test_a_decoder_without_its_weights_is_the_encoder_that_it_came_from(tmp_path):
+  """As encoders of sentences are saved, by the class of what they went on from."""
+  shutil.copytree(MASKED, tmp_path, dirs_exist_ok=True)
+  tensors = load_file(tmp_path / "model.safetensors")
+  kept = {name: x for name, x in tensors.items() if not name.startswith("lm_head.")}
+  save_file(kept, tmp_path / "model.safetensors")
+  with pytest.warns(UserWarning, match="2 initialised"):  # its pooler
+    model = luke_jax.load(tmp_path)
+  assert model.architecture == "RobertaModel" and not model.report.unexpected
+  with pytest.warns(UserWarning, match=r"lm_head\.bias"):
+    assert luke_jax.load(tmp_path, head="masked").architecture == "RobertaForMaskedLM"
