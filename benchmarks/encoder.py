@@ -13,7 +13,7 @@ import jax.numpy as jnp
 import numpy as np
 from rich.table import Table
 
-from benchmarks.figures import print_figures
+from benchmarks.figures import encoder_flops, print_figures
 from benchmarks.sides import (
   devices,
   mixed,
@@ -26,14 +26,14 @@ from benchmarks.sides import (
   waited,
 )
 from benchmarks.timing import Timing, alternate, imported
-from luke_jax.cli.printing import stderr_console
+from luke_jax.cli.process import stderr_console
 from luke_jax.errors import InputError
 from luke_jax.files import Path, check_place
 from luke_jax.models import keys
 from luke_jax.models.network import Network, abstract_params, apply, prepared
 from luke_jax.models.system import Backbone, Running, System
 from luke_jax.nn.layers import Dtype
-from luke_jax.plan.flops import TRAINING, encoder_flops
+from luke_jax.plan.plan import TRAINING
 from luke_jax.systems.luke import SIZES, LukeConfig
 from luke_jax.training.program import OPTIONS
 

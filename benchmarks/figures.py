@@ -8,6 +8,7 @@ from typing import Any
 from rich.table import Table
 
 from luke_jax.files import Path, write_json
+from luke_jax.models.system import Backbone, TokenCounts
 from luke_jax.terminal import Console
 from luke_jax.training.loop import Summary
 
@@ -23,3 +24,10 @@ def print_figures(
   if output:
     write_json(output, {**dataclasses.asdict(result), **summary})
   print(json.dumps(summary))
+
+
+def encoder_flops(backbone: Backbone, *, sequences: int, words: int, entities: int) -> float:
+  """Returns the operations of a forward pass; padding counts, all pairs of tokens attend."""
+  counts = TokenCounts(sequences, words, entities)
+  products = backbone.config.products(counts)
+  return products[""] + products[f"{backbone.config.name}/encoder"]

@@ -16,7 +16,7 @@ from benchmarks.figures import print_figures
 from benchmarks.roofline import WORK, Roofline, Speeds, needs, seconds, speeds
 from benchmarks.sides import devices, share_gpu
 from benchmarks.timing import Timing, alternate, one_core
-from luke_jax.cli.printing import stderr_console
+from luke_jax.cli.process import stderr_console
 from luke_jax.errors import InputError
 from luke_jax.files import Path, check_place, cores_and_processor
 from luke_jax.graph.triples import read_graph

@@ -19,7 +19,7 @@ from benchmarks.figures import print_figures
 from benchmarks.sides import devices, share_gpu, torch_device
 from benchmarks.text import made_up
 from benchmarks.timing import Timing, alternate, imported
-from luke_jax.cli.printing import stderr_console
+from luke_jax.cli.process import stderr_console
 from luke_jax.convert.parts import ModelParts
 from luke_jax.convert.saving import save
 from luke_jax.errors import InputError

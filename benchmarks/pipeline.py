@@ -24,7 +24,7 @@ from luke_jax.pipeline.metadata import read_metadata
 from luke_jax.pipeline.rows import read_words
 from luke_jax.systems.ernie_baidu import ErnieBaiduConfig
 from luke_jax.systems.ernie_baidu.pretraining import UnitPretraining
-from luke_jax.systems.ernie_baidu.unit_files import count_levels, read_units, unit_blocks
+from luke_jax.systems.ernie_baidu.units import count_levels, read_units, unit_blocks
 from luke_jax.systems.luke import LukeConfig
 from luke_jax.tasks.pretraining import Pretraining
 from luke_jax.training.task import Task

@@ -12,11 +12,11 @@ from tyro.conf import Positional, UseAppendAction, arg
 
 from benchmarks.figures import print_figures
 from benchmarks.sides import devices, product_flops, square_product
-from luke_jax.cli.printing import stderr_console
+from luke_jax.cli.process import stderr_console
 from luke_jax.errors import InputError
 from luke_jax.files import Path, check_place
 from luke_jax.nn.layers import Dtype
-from luke_jax.plan.flops import flops_of, token_counts
+from luke_jax.plan.plan import flops_of, token_counts
 from luke_jax.runs.recipes import read_experiment
 from luke_jax.training.experiment import Experiment
 from luke_jax.training.mesh import make_mesh

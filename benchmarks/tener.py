@@ -16,7 +16,7 @@ from rich.table import Table
 from benchmarks.figures import print_figures
 from benchmarks.ner import LONGEST, SENTENCE
 from benchmarks.timing import Timing, alternate, imported, one_core
-from luke_jax.cli.printing import stderr_console
+from luke_jax.cli.process import stderr_console
 from luke_jax.convert.parts import ModelParts
 from luke_jax.errors import InputError
 from luke_jax.files import Path, check_place, cores_and_processor

@@ -12,7 +12,7 @@ from tyro.conf import Positional, arg
 
 from benchmarks.figures import print_figures
 from benchmarks.timing import Timing, alternate, imported, one_core
-from luke_jax.cli.printing import stderr_console
+from luke_jax.cli.process import stderr_console
 from luke_jax.errors import InputError
 from luke_jax.files import Path, check_place, cores_and_processor, read_text
 from luke_jax.text import Processor, Tokenizer, load_tokenizer, save_processor

@@ -26,7 +26,7 @@ from benchmarks.sides import (
   waited,
 )
 from benchmarks.timing import Timing, alternate, imported
-from luke_jax.cli.printing import stderr_console
+from luke_jax.cli.process import stderr_console
 from luke_jax.convert.parts import ModelParts
 from luke_jax.errors import InputError
 from luke_jax.files import Path, check_place
@@ -36,7 +36,7 @@ from luke_jax.models.network import initial_params
 from luke_jax.models.system import Described, System
 from luke_jax.models.table import SIZES
 from luke_jax.nn.layers import ADAPTER, Dtype
-from luke_jax.plan.flops import flops_of
+from luke_jax.plan.plan import flops_of
 from luke_jax.runs.recipes import RANK, changed, consistent, with_recipe
 from luke_jax.runs.rules import Facts, decided
 from luke_jax.tasks.classification.task import TextClassification

@@ -42,7 +42,7 @@ command goes on |
 Progress and warnings go to standard error. The last line of standard output is made for programs:
 
 - one object of JSON from what builds, trains, scores or measures: `train`, `evaluate`, `score`, \
-`experiment run`, `data build`, `wiki build`, `wiki join`, `wiki mentions`, `plan`, \
+`experiment run`, `wiki build`, `wiki join`, `wiki mentions`, `plan`, \
 `demo`, and `doctor --json`. What was made is its `"model"`, `"folder"`, `"file"` or `"report"`;
 - `PATH: what it is` from what writes the file or the folder that you name: `convert`, `export`, \
 `entities add`, and the `--output` or `--html` of the others; `data check` begins so too;

@@ -6,7 +6,7 @@ query and averages losses over each row first, as their code does. It also reads
 see docs/differences.md.
 
     hf download studio-ousia/luke-large --local-dir luke-large
-    luke-jax data build record --manual-dir DOWNLOADED --output datasets
+    python -m data.build record --manual-dir DOWNLOADED --output datasets
     luke-jax experiment run experiments/cloze.py:luke-large --seeds 1..5
 """
 

@@ -5,7 +5,7 @@ epoch on the development set; 10 minutes on a V100. task.authors reads texts and
 their code does: a space before every piece of text, losses averaged over 2 rows first.
 
     hf download studio-ousia/luke-large --local-dir luke-large
-    luke-jax data build open_entity --manual-dir DOWNLOADED --output datasets
+    python -m data.build open_entity --manual-dir DOWNLOADED --output datasets
     luke-jax experiment run experiments/entity_typing.py:luke-large --seeds 1..5
 """
 

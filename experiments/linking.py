@@ -8,13 +8,14 @@ docs/howto/linking.md says what else differs. The files are Ganea and Hofmann's,
 packed them, in one folder: the tables of generated/test_train_data, the texts of
 basic_data/test_datasets, and persons.txt.
 
+    python -m data.linking.make ganea/*.csv --output ganea
     luke-jax entities describe tables --output knowledge --examples 100000
     luke-jax export runs/linking linking-model
     python experiments/linkers/table.py linking-model knowledge rows
     luke-jax experiment run experiments/linking.py:msnbc --seeds 1..3 --output results/msnbc
 
 All of them but aida, which fine-tunes the model of msnbc, are one model: `luke-jax evaluate linking
-results/msnbc/seed-1/model ganea/wned-ace2004.csv` scores it on another test set.
+results/msnbc/seed-1/model ganea/wned-ace2004.jsonl` scores it on another test set.
 """
 
 import dataclasses
@@ -56,7 +57,7 @@ def linking() -> Experiment:
 def tested(file: str, table: str, *changes: str, **scores: float) -> Row:
   """Returns the row of a test set."""
   paper = {"table": f"Yamada et al. 2022: {table}", "method": "global", "split": "test"}
-  return row(linking, f"task.test=ganea/{file}.csv", *changes, **paper, **scores)
+  return row(linking, f"task.test=ganea/{file}.jsonl", *changes, **paper, **scores)
 
 
 ROWS = {
@@ -69,7 +70,11 @@ ROWS = {
   "aida": tested(
     "aida_testB",
     "AIDA, testB",
-    *("task.train=ganea/aida_train.csv", "task.dev=ganea/aida_testA.csv", "task.padded_mean=true"),
+    *(
+      "task.train=ganea/aida_train.jsonl",
+      "task.dev=ganea/aida_testA.jsonl",
+      "task.padded_mean=true",
+    ),
     "run.start=results/msnbc/seed-1/model",
     accuracy=95.0,
   ),

@@ -4,7 +4,7 @@ Scores are from a listing of the paper's results, but for names: there they are 
 authors' repository. Its authors fine-tune without entity-aware attention.
 
     hf download studio-ousia/mluke-large --local-dir mluke-large
-    luke-jax data build conll2003 --manual-dir DOWNLOADED --output datasets
+    python -m data.build conll2003 --manual-dir DOWNLOADED --output datasets
     luke-jax experiment run experiments/mluke_large.py:ner --seeds 1..5
 """
 

@@ -6,7 +6,7 @@ last state; 203 minutes on a V100. Each sentence is read in the middle of its do
 does, and not of 16 words; it averages losses over 2 rows first.
 
     hf download studio-ousia/luke-large --local-dir luke-large
-    luke-jax data build conll2003 --manual-dir DOWNLOADED --output datasets
+    python -m data.build conll2003 --manual-dir DOWNLOADED --output datasets
     luke-jax experiment run experiments/ner.py:luke-large --seeds 1..5
 
 roberta-control starts from what pretraining.py:roberta-large-control makes:

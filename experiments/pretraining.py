@@ -31,7 +31,7 @@ other pages kept as [UNK], 6 epochs after one of the first stage. Entities are t
 first thirty candidates of every name of the data sets; how many these are, `wiki build` says, and
 --set model.entity_vocab_size=NUMBER. Then experiments/linking.py.
 
-    python experiments/linkers/candidates.py titles.txt ganea/aida_*.csv ganea/wned-*.csv
+    python experiments/linkers/candidates.py titles.txt ganea/aida_*.jsonl ganea/wned-*.jsonl
     luke-jax wiki build enwiki-pages-articles.xml.bz2 --tokenizer bert-base-uncased \\
       --allowed titles.txt --allowed-only --output disambiguation
 

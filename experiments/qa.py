@@ -10,7 +10,7 @@ task.authors has one space before each word, takes stretches from the 20 best st
 ends, and averages losses over 2 rows first, as their code does.
 
     hf download studio-ousia/luke-large --local-dir luke-large
-    luke-jax data build squad --manual-dir DOWNLOADED --output datasets
+    python -m data.build squad --manual-dir DOWNLOADED --output datasets
     luke-jax experiment run experiments/qa.py:luke-large --seeds 1..5
 
 roberta-control starts from what pretraining.py:roberta-large-control makes:

@@ -5,7 +5,7 @@ epoch on the development set; 190 minutes on a V100. task.authors reads texts an
 their code does: a space before every piece of text, losses averaged over 4 rows first.
 
     hf download studio-ousia/luke-large --local-dir luke-large
-    luke-jax data build tacred --manual-dir DOWNLOADED --output datasets
+    python -m data.build tacred --manual-dir DOWNLOADED --output datasets
     luke-jax experiment run experiments/relations.py:luke-large --seeds 1..5
 """
 

@@ -14,12 +14,12 @@ from pathlib import Path
 
 import numpy as np
 
+from benchmarks.figures import encoder_flops
 from benchmarks.ner import TASK, made_up_documents, random_model
 from benchmarks.timing import alternate
 from luke_jax.convert.parts import ModelParts
 from luke_jax.inference.batches import outputs, shapes_of
 from luke_jax.models.network import on_backbone
-from luke_jax.plan.flops import encoder_flops
 from luke_jax.tasks.ner.documents import NamesExample
 from luke_jax.tasks.ner.task import NamedEntities
 from luke_jax.tasks.running import fitted

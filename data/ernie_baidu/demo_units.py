@@ -14,9 +14,9 @@ import jieba
 import jieba.posseg
 import numpy as np
 
+from data.ernie_baidu.units import write_units
 from luke_jax.files import Path, whole
-from luke_jax.systems.ernie_baidu.unit_files import read_units
-from luke_jax.systems.ernie_baidu.units import CONTINUED, FIRST, UnitInstance, write_units
+from luke_jax.systems.ernie_baidu.units import CONTINUED, FIRST, UnitInstance, read_units
 from luke_jax.text.word_piece import read_pieces
 
 NAMES = ("nr", "ns", "nt")  # of people, places and organisations

@@ -1,5 +1,7 @@
 """Texts cut into phrases and entities: `python -m data.ernie_baidu.units BUILD|FILE`."""
 
+import contextlib
+import gzip
 import itertools
 import json
 import sys
@@ -13,7 +15,7 @@ from data.ernie_thu.sentence_pairs import Document, PairMaker, PairSettings, Pie
 from luke_jax.cli import script
 from luke_jax.errors import InputError, not_installed
 from luke_jax.files import Path, cache_folder, read_json, whole
-from luke_jax.systems.ernie_baidu.units import CONTINUED, FIRST, SPECIAL, UnitInstance, write_units
+from luke_jax.systems.ernie_baidu.units import CONTINUED, FIRST, SPECIAL, UnitInstance
 from luke_jax.text import Tokenizer, load_tokenizer
 from luke_jax.text.unknown import CountingTokenizer
 from luke_jax.text.word_piece import WordPieceTokenizer
@@ -269,6 +271,24 @@ def main(
       raise InputError(f"{source}: no instances; expected documents of two sentences or more")
   read.warn(str(source))
   print(json.dumps({"file": str(output), "instances": count, "levels": list(LEVELS)}))
+
+
+def write_units(path: Path, instances: Iterable[UnitInstance]) -> int:
+  """Writes instances to a file, gzipped by its name, and returns their number."""
+  count = 0
+  with contextlib.ExitStack() as stack:
+    file: Any = stack.enter_context(path.open("wb"))
+    if path.name.endswith(".gz"):
+      # Without a time in its head, the same instances are the same bytes.
+      file = stack.enter_context(gzip.GzipFile("", "wb", fileobj=file, mtime=0))
+    for instance in instances:
+      places = np.arange(len(instance.input_ids))
+      arrays = (instance.input_ids, instance.token_type_ids, places, *instance.units)
+      numbers = (" ".join(map(str, np.asarray(x).tolist())) for x in arrays)
+      fields = [*numbers, str(int(instance.true))]
+      file.write(f"{';'.join(fields)}\n".encode())
+      count += 1
+  return count
 
 
 if __name__ == "__main__":

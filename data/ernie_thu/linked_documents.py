@@ -9,7 +9,7 @@ import numpy as np
 from data.ernie_thu.sentence_pairs import Document, Pieces, first_pieces
 from luke_jax.errors import InputError
 from luke_jax.files import Path, read_json
-from luke_jax.pipeline.instances import NONE
+from luke_jax.pipeline.stored import NONE
 from luke_jax.systems.ernie_thu.aligning import LinkedText
 from luke_jax.text import Tokenizer
 from luke_jax.text.alignment import AlignedEntity, Alignment, align
@@ -17,9 +17,8 @@ from luke_jax.text.sentences import split_sentences
 from luke_jax.wiki.read.wikidata import read_names
 from luke_jax.wiki.stages.linked_sentences import Sentence, split_paragraph
 from luke_jax.wiki.stages.packing import WIDTH, SegmentEncoder
-from luke_jax.wiki.stages.page_stage import shards_of
+from luke_jax.wiki.stages.page_stage import NOWHERE, Titles, shards_of
 from luke_jax.wiki.stages.stage import MANIFEST, check_made_of, read_finished
-from luke_jax.wiki.stages.title_stage import NOWHERE, Titles
 
 
 @dataclasses.dataclass

@@ -1,20 +1,22 @@
 """Pairs of sentences with entities: `python -m data.ernie_thu.pairs BUILD|FILE`."""
 
+import contextlib
 import json
 import sys
 from collections.abc import Iterable, Mapping
 from typing import Annotated
 
+import numpy as np
 from tyro.conf import Positional, arg
 
 from data.ernie_thu.linked_documents import LinkedDocuments, TextDocuments
 from data.ernie_thu.sentence_pairs import Document, PairMaker, PairSettings, read_documents
 from luke_jax.cli import script
 from luke_jax.errors import InputError
-from luke_jax.files import Path
+from luke_jax.files import Path, whole
 from luke_jax.graph.vectors import open_vectors
-from luke_jax.pipeline.instances import write_instances
 from luke_jax.pipeline.rows import MaskIds
+from luke_jax.pipeline.stored import BYTES, INDEX_HEAD, INT32, MAGIC, NONE, PARTS, VERSION, Instance
 from luke_jax.systems.ernie_thu.aligning import read_linked_texts
 from luke_jax.text import Tokenizer, load_tokenizer
 from luke_jax.text.alignment import Alignment
@@ -95,6 +97,37 @@ def _linked(
   if titles is not None:
     raise InputError(f"--titles: {titles}, but {source} is a file; expected them for a build alone")
   return TextDocuments(read_linked_texts(source), tokenizer, numbers, alignment, language)
+
+
+def write_instances(path: Path, instances: Iterable[Instance], words: int) -> int:
+  """Writes instances padded to `words` as a file and its index, and returns their number."""
+  count = 0
+  with contextlib.ExitStack() as parts:
+    data, index = (parts.enter_context(whole(x)) for x in (path, path.with_suffix(".idx")))
+    with data.open("wb") as file:
+      for instance in instances:
+        file.write(_item(instance, words).tobytes())
+        count += 1
+    size = PARTS * words + 1
+    offsets = np.arange(count + 1, dtype="<i8")
+    head = INDEX_HEAD.pack(VERSION, INT32, BYTES, count, count)
+    arrays = (offsets, offsets * size, np.full(count, size, "<i8"))
+    index.write_bytes(b"".join([MAGIC, head, *(array.tobytes() for array in arrays)]))
+  return count
+
+
+def _item(instance: Instance, words: int) -> np.ndarray:
+  rows = np.zeros((PARTS, words), "<i4")
+  rows[3:5] = NONE
+  length = len(instance.input_ids)
+  rows[0, :length], rows[1, :length], rows[2, :length] = (
+    instance.input_ids,
+    1,
+    instance.token_type_ids,
+  )
+  rows[3, :length], rows[4, :length] = instance.labels, instance.entities
+  rows[5] = rows[4] != NONE
+  return np.append(rows.ravel() + 1, np.int32(instance.random_next) + 1).astype("<i4")
 
 
 if __name__ == "__main__":

@@ -9,8 +9,8 @@ import numpy as np
 
 from luke_jax.errors import InputError
 from luke_jax.files import Path
-from luke_jax.pipeline.instances import NONE, Instance
 from luke_jax.pipeline.rows import MaskIds, Masking, mask_words
+from luke_jax.pipeline.stored import NONE, Instance
 from luke_jax.text.tokenizer import SpecialTokens
 
 _TRIES = 10  # to find another document

@@ -1,6 +1,6 @@
 """Titles of the candidates of the names in files, which a pretraining for them has as entities.
 
-    python experiments/linkers/candidates.py titles.txt ganea/aida_*.csv ganea/wned-*.csv
+    python experiments/linkers/candidates.py titles.txt ganea/aida_*.jsonl ganea/wned-*.jsonl
 
 Of each name the likeliest thirty, in the form that `luke-jax wiki build --allowed` reads.
 """

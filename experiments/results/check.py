@@ -14,7 +14,7 @@ from rich.text import Text
 from tyro.conf import Positional, UseAppendAction, arg
 
 from luke_jax.cli import script
-from luke_jax.cli.printing import stderr_console
+from luke_jax.cli.process import stderr_console
 from luke_jax.convert.sources import read_backbone
 from luke_jax.errors import InputError
 from luke_jax.files import Path

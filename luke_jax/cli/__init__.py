@@ -44,7 +44,6 @@ SECTIONS = {
     "score": ("evaluate:score", "Scores any system's predictions by a task's official metric."),
     "calibrate": ("evaluate:calibrate", "Fits a model's scores to be shares of right answers."),
     "data check": ("data:data_check", "Checks a file of examples, and reports every fault."),
-    "data build": ("data:data_build", "Makes a dataset from a benchmark's original files."),
   },
   "Models": {
     "new": ("models:new", "Makes a TENER that knows nothing yet, with the words of your files."),
@@ -98,6 +97,7 @@ MOVED = {
   "experiment check": "python -m experiments.results.check",
   "experiment compare": "python -m experiments.results.compare",
   "experiment table": "python -m experiments.results.table",
+  "data build": "python -m data.build",
   "data units": "python -m data.ernie_baidu.units",
   "graph neighbours": "python -m experiments.neighbours",
   "probe": "python -m experiments.mluke.probe",

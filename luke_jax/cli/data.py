@@ -1,25 +1,19 @@
-"""`luke-jax data check` and `data build`."""
+"""`luke-jax data check`."""
 
 import collections
-import contextlib
-import difflib
-import importlib
-import io
 import itertools
 import json
-import sys
-import tempfile
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Annotated, Any, TypeVar
 
 from tyro.conf import OmitArgPrefixes, Positional, arg
 
-from luke_jax.cli.task_inputs import FileOptions, report_faults, with_attributes
+from luke_jax.cli.task_inputs import FileOptions, with_attributes
 from luke_jax.convert.sources import read_backbone
 from luke_jax.errors import InputError
 from luke_jax.files import Path, is_there
-from luke_jax.formats.datasets import is_split, library
+from luke_jax.formats.datasets import is_split
 from luke_jax.formats.files import Faults, asked_in, labels_in
 from luke_jax.runs.models import model_directory
 from luke_jax.runs.outline import TOO_RARE
@@ -224,62 +218,3 @@ def _pieces(
   for row in _first(firsts.values(), settings.marks):
     pieces = pieces_of(tokenizer, row.input_ids.tolist())
     yield f"example {examples[row.example].id}: {marked_line(pieces, settings.marks(row))}"
-
-
-BUILDERS = Path("data")
-
-
-def data_build(
-  name: Annotated[str, Positional, arg(metavar="NAME")],
-  /,
-  *,
-  manual_dir: Path,
-  output: Path = Path("datasets"),
-  skip_bad: bool = False,
-) -> None:
-  """Makes a dataset from a benchmark's original files, in the root of the repository.
-
-  The README of data/NAME lists those files. Wherever a command takes a file of examples,
-  it also takes a split of the dataset, such as datasets/conll2003/1.0.0:train.
-
-      luke-jax data build conll2003 --manual-dir ~/conll2003
-
-  Args:
-    name: Folder of data/ with a builder.
-    manual_dir: Folder with the original files.
-    output: Folder for datasets.
-    skip_bad: Leaves out examples that are faulty, and counts them.
-  """
-  builder, faults = _builder(name)(data_dir=output, file_format="array_record"), Faults(skip_bad)
-  builder.faults = faults
-  for file in builder.SOURCE.files.values():
-    if not (manual_dir / file).is_file():
-      raise InputError(
-        f"{manual_dir / file}: no such file; expected it as {BUILDERS / name}/README.md says"
-      )
-  folder = Path(builder.data_dir)
-  if folder.exists():
-    raise InputError(f"{folder}: exists; expected another --output, or no such folder")
-  tfds = library("to build a dataset")
-  tfds.disable_progress_bar()
-  with tempfile.TemporaryDirectory() as downloads, contextlib.redirect_stdout(io.StringIO()):
-    config = tfds.download.DownloadConfig(manual_dir=manual_dir)
-    builder.download_and_prepare(download_dir=downloads, download_config=config)
-  report_faults(faults)
-  splits = {name: split.num_examples for name, split in builder.info.splits.items()}
-  print(json.dumps({"folder": str(folder), "examples": splits}))
-
-
-def _builder(name: str) -> Any:
-  """Returns the class of one of the repository's builders, which the package does not include."""
-  if not (BUILDERS / "builders.py").is_file():
-    raise InputError(f"{BUILDERS}/builders.py: no such file; expected the repository's root here")
-  names = sorted(path.parent.name for path in BUILDERS.glob("*/dummy_data"))
-  if name not in names:
-    near = difflib.get_close_matches(name, names, n=1)
-    hint = f", perhaps {near[0]}" if near else ""
-    raise InputError(f"{name!r}: no such dataset; expected one of {', '.join(names)}{hint}")
-  library(f"to build {name}")
-  sys.path.insert(0, str(Path(".").absolute()))
-  module = importlib.import_module(f"{BUILDERS}.{name}.{name}")
-  return next(value for value in vars(module).values() if hasattr(value, "SOURCE"))

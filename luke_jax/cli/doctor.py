@@ -7,7 +7,7 @@ from typing import Annotated
 
 from tyro.conf import Positional, arg
 
-from luke_jax.cli.printing import stderr_console
+from luke_jax.cli.process import stderr_console
 from luke_jax.convert.published import PUBLISHED, fetch
 from luke_jax.doctor.inventory import Space
 from luke_jax.doctor.report import Diagnosis, examine

@@ -9,7 +9,7 @@ from tyro.conf import OmitArgPrefixes, Positional, arg
 
 from luke_jax import english
 from luke_jax.cli import task_inputs
-from luke_jax.cli.printing import counted
+from luke_jax.cli.process import counted
 from luke_jax.convert.parts import ModelParts
 from luke_jax.errors import InputError
 from luke_jax.files import Path, check_place, read_json_object, write_json, write_text
@@ -17,8 +17,7 @@ from luke_jax.formats.files import Faults
 from luke_jax.inference.predicting import LEAST_SCORE_TOLD, asking, predictions, reader_for
 from luke_jax.inference.settings import ENTRY, KEY, SURE, Calibration
 from luke_jax.runs.models import error_by_parts, measured, model_directory, plain, refitted
-from luke_jax.show.evaluation_page import page
-from luke_jax.show.evaluations import tables
+from luke_jax.show.evaluation_page import page, tables
 from luke_jax.tasks import calibration
 from luke_jax.tasks.contract import TextTask
 from luke_jax.tasks.evaluation import Evaluation

@@ -11,7 +11,7 @@ import jax.numpy as jnp
 from jax import export
 from tyro.conf import OmitArgPrefixes, Positional, arg
 
-from luke_jax.cli.printing import stderr_console
+from luke_jax.cli.process import stderr_console
 from luke_jax.cli.task_inputs import FileOptions
 from luke_jax.convert.adapters import is_adapter_directory
 from luke_jax.convert.onnx import DATA, INT8

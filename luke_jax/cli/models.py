@@ -10,7 +10,7 @@ from rich.table import Table
 from rich.text import Text
 from tyro.conf import Positional, UseAppendAction, arg
 
-from luke_jax.cli.printing import stderr_console
+from luke_jax.cli.process import stderr_console
 from luke_jax.convert import text_side
 from luke_jax.convert.adapters import is_adapter_directory
 from luke_jax.convert.card import ORIGIN, OURS, card_facts, with_record, write_parity

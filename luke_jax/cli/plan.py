@@ -4,12 +4,11 @@ from typing import Annotated
 
 from tyro.conf import Positional, UseAppendAction, arg
 
-from luke_jax.cli.printing import stderr_console
+from luke_jax.cli.process import stderr_console
 from luke_jax.files import Path, check_place, write_json
 from luke_jax.plan.chips import GIB, parse_topology
 from luke_jax.plan.compiling import Compiled, OutOfMemory, largest_fit
-from luke_jax.plan.plan import Plan
-from luke_jax.plan.report import report
+from luke_jax.plan.plan import Plan, report
 from luke_jax.runs.planned import PlannedStep
 from luke_jax.terminal import Console
 from luke_jax.training.metrics import summary_line

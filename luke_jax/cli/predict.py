@@ -9,7 +9,7 @@ from typing import Annotated, Any, TextIO
 
 from tyro.conf import OmitArgPrefixes, Positional, arg
 
-from luke_jax.cli.printing import counted
+from luke_jax.cli.process import counted
 from luke_jax.cli.task_inputs import FileOptions, ModelOptions, report_faults, warn_of_scores
 from luke_jax.errors import InputError
 from luke_jax.files import Path, check_place, is_file_in, is_there, whole

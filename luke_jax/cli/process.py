@@ -1,4 +1,4 @@
-"""The begin and the end of a command's process."""
+"""The begin and the end of a command's process, and its progress on stderr."""
 
 import contextlib
 import io
@@ -7,14 +7,16 @@ import re
 import signal
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from importlib.metadata import entry_points
 from importlib.util import find_spec
-from typing import TextIO, cast
+from typing import TextIO, TypeVar, cast
+
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from luke_jax.errors import InputError
 from luke_jax.files import Path, program_folder
-from luke_jax.terminal import Stream, visible
+from luke_jax.terminal import Console, Stream, visible
 
 BEGUN = time.perf_counter_ns()  # of the command
 
@@ -133,3 +135,26 @@ def may_have_tpu(root: Path = Path("/")) -> bool:
     return any(file.read_text("utf-8").strip() == GOOGLE for file in root.glob(VENDORS))
   except OSError:
     return True
+
+
+Item = TypeVar("Item")
+
+
+def stderr_console() -> Console:
+  """Returns a console on stderr, without animation in a notebook, which keeps every frame of it."""
+  console = Console(stderr=True)
+  if console.is_jupyter:
+    return Console(stderr=True, force_jupyter=False, force_terminal=False)
+  return console
+
+
+def counted(items: Iterable[Item], total: int | None) -> Iterator[Item]:
+  """Yields predictions, with a progress bar in a terminal."""
+  columns = (TextColumn("predicting"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+  console = stderr_console()
+  shown = {"console": console, "transient": True, "disable": not console.is_terminal}
+  with Progress(*columns, **shown) as progress:
+    bar = progress.add_task("", total=total)
+    for item in items:
+      progress.advance(bar)
+      yield item

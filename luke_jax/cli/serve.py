@@ -9,10 +9,10 @@ from typing import Annotated
 from tyro.conf import Positional, arg
 
 from luke_jax import serve
-from luke_jax.cli.printing import stderr_console
+from luke_jax.cli.process import stderr_console
 from luke_jax.errors import InputError
 from luke_jax.files import Path
-from luke_jax.serve.limits import Limits
+from luke_jax.serve.guard import Limits
 
 TOKEN = "LUKE_JAX_TOKEN"
 PAGE_LIMITS = Limits(waiting=33)  # one that is computed, and those behind it

@@ -1,6 +1,7 @@
 """Model cards: the recorded facts of a saved model, and what is read of them."""
 
 import dataclasses
+import importlib.resources
 import json
 import re
 from collections.abc import Iterable, Mapping
@@ -25,41 +26,6 @@ UNMEASURED = (
 )
 _FACTS = ("license", "language")
 
-_TEMPLATE = """\
-{head}
-
-# {architecture}
-
-{about}, written by luke_jax.
-
-{sizes}
-
-## Use
-
-{use}
-
-{in_pytorch}
-
-## Training
-
-{training}
-
-## Scores
-
-{scores}
-
-{parity_title}
-
-{parity}
-
-## Limits
-
-{limits}
-
-## Licence
-
-{licence}
-"""
 Record = Mapping[str, Any]  # of a run, as config.json keeps it
 
 
@@ -93,7 +59,8 @@ def model_card(model: ModelParts, backbone: Mapping[str, str] | None = None) -> 
   """
   record, own = _part(model, RUN), _own_system(model)
   given = {"own": f", system={own}" if own else ""}
-  return _TEMPLATE.format(
+  template = importlib.resources.files("luke_jax.convert").joinpath("card.md")
+  return template.read_text("utf-8").format(
     head=card_head(model, record, _base(model, record), adapter=backbone is not None),
     architecture=model.architecture,
     about=model.config.about,

@@ -9,8 +9,16 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import luke_jax
 from luke_jax import english, show
-from luke_jax.demo.running import LOGS, last_line
-from luke_jax.demo.steps import ENGLISH, FRESH, REPOSITORY, Step, result, run_folder
+from luke_jax.demo.running import (
+  ENGLISH,
+  FRESH,
+  LOGS,
+  REPOSITORY,
+  Step,
+  last_line,
+  result,
+  run_folder,
+)
 from luke_jax.files import Path
 
 if TYPE_CHECKING:

@@ -95,7 +95,7 @@ OURS = "luke_jax"
 PURPOSES = {
   "tpu": "TPUs, and luke-jax plan",
   "cuda": "NVIDIA GPUs",
-  "datasets": "the benchmarks' datasets, by luke-jax data build",
+  "datasets": "the benchmarks' datasets, by python -m data.build",
   "beam": "dump builds on several machines",
   "arrow": "tables of luke-jax wiki export as Parquet",
   "serve": "luke-jax try and luke-jax serve",

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from luke_jax.errors import InputError
-from luke_jax.files import Path, whole
+from luke_jax.files import Path, read_text, whole
 
 SPLITS = ("train", "valid", "test")
 
@@ -33,12 +33,7 @@ class Ids(Sequence[str]):
 
 def read_ids(path: Path) -> Ids:
   """Reads a count and lines of `name<TAB>id`, in any order; ids are 0 to count - 1, each once."""
-  try:
-    lines = path.read_text(encoding="utf-8").rstrip().split("\n")
-  except OSError as fault:
-    raise InputError(f"{path}: {fault.strerror}; expected names and their ids") from None
-  except UnicodeDecodeError as fault:
-    raise InputError(f"{path}: byte {fault.start} is not UTF-8; expected text") from None
+  lines = read_text(path).rstrip().split("\n")
   count = lines[0].strip()
   if not count.isdecimal():
     raise InputError(f"{path}, line 1: {count!r:.40}; expected the number of names")
@@ -174,12 +169,7 @@ def _named(path: Path) -> list[tuple[str, str, str]]:
 
 def _lines(path: Path) -> list[str]:
   """Returns a file's lines, without empty ones at its end."""
-  try:
-    text = path.read_text(encoding="utf-8")
-  except OSError as fault:
-    raise InputError(f"{path}: {fault.strerror}; expected triples") from None
-  except UnicodeDecodeError as fault:
-    raise InputError(f"{path}: byte {fault.start} is not UTF-8; expected text") from None
+  text = read_text(path)
   return text.rstrip().split("\n") if text.strip() else []
 
 

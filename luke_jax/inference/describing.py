@@ -19,7 +19,6 @@ from luke_jax.files import Path, whole
 from luke_jax.files.copies import local
 from luke_jax.files.locks import locked
 from luke_jax.inference.text_vectors import encode
-from luke_jax.tasks.linking.finding import names_in
 from luke_jax.tasks.linking.knowledge import (
   MODEL,
   About,
@@ -28,15 +27,14 @@ from luke_jax.tasks.linking.knowledge import (
   lines_of,
   write_knowledge,
 )
-from luke_jax.tasks.linking.names import NONE, Meanings, NameSums, NameTable, key_of
+from luke_jax.tasks.linking.names import NONE, Meanings, NameSums, NameTable, key_of, names_in
 from luke_jax.text.tokenizer import Bounds
 from luke_jax.wiki.export.read import read_pages, read_sentences
 from luke_jax.wiki.export.tables import ExportedLink, ExportedPage, ExportedSentence, table_files
 from luke_jax.wiki.read.markup import LINK
 from luke_jax.wiki.read.own_names import base_title
-from luke_jax.wiki.stages.files import save_array
 from luke_jax.wiki.stages.progress import StageProgress
-from luke_jax.wiki.stages.stage import Engine, Stage, discard
+from luke_jax.wiki.stages.stage import Engine, Stage, discard, save_array
 
 HELD_OUT = 20  # one page in so many, by its title, is dev: no link of it counts for a name
 SCORED = 2500  # dev pages, about, that have examples

@@ -3,18 +3,34 @@
 import bisect
 import collections
 import itertools
-from collections.abc import Iterable, Mapping, Sequence
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from luke_jax.convert.parts import ModelParts
 from luke_jax.inference.predicting import Abstaining, predict, predictions
 from luke_jax.inference.settings import sure_of, task_of
-from luke_jax.tasks.facts.dates import dates_in
 from luke_jax.tasks.facts.files import FactsExample, NameOfText, key_of
 from luke_jax.tasks.facts.task import Facts
 from luke_jax.tasks.predictions import Fact, Link, Span
 from luke_jax.text.sentences import split_sentences
 from luke_jax.text.tokenizer import Bounds
+
+_MONTH = (
+  r"(?:Jan(?:uary)?|Feb(?:ruary)?|Mar(?:ch)?|Apr(?:il)?|May|June?|July?|Aug(?:ust)?"
+  r"|Sept?(?:ember)?|Oct(?:ober)?|Nov(?:ember)?|Dec(?:ember)?)\.?"
+)
+_YEAR, _DAY = r"(?:1\d{3}|20\d{2})", r"(?:[12]\d|3[01]|0?[1-9])(?:st|nd|rd|th)?"
+_DATES = re.compile(
+  rf"(?<![\w.-])(?:{_DAY} {_MONTH},? {_YEAR}|{_MONTH} {_DAY},? {_YEAR}|{_DAY} {_MONTH}(?!\w)"
+  rf"|{_MONTH} {_DAY}|{_MONTH},? {_YEAR}|{_YEAR}-\d\d-\d\d|{_YEAR}s?)(?![\w-]|\.\d)"
+)
+
+
+def dates_in(text: str) -> Iterator[Bounds]:
+  """Yields the dates and years of a text that are written out, in order."""
+  return (match.span() for match in _DATES.finditer(text))
+
 
 SHOWN = 0.5  # score of facts, where nobody measured from which one nine in ten are right
 DATE = "TIME"  # the type of dates, for a model that knows it

@@ -1,5 +1,8 @@
 """A stack of post-norm layers, scanned over stacked parameters or one by one; and the pooler."""
 
+from collections.abc import Callable
+from typing import Any
+
 import flax.linen as nn
 import jax
 import jax.numpy as jnp
@@ -15,6 +18,26 @@ POLICIES = {
   "dots": jax.checkpoint_policies.save_only_these_names(KEPT),
   "full": jax.checkpoint_policies.nothing_saveable,
 }
+
+
+def remade(layer: type[nn.Module], remat: Remat) -> Any:
+  """Returns a class of layers whose backward pass computes again what it does not keep."""
+  return layer if remat == "none" else nn.remat(layer, policy=POLICIES[remat], prevent_cse=False)
+
+
+def over_layers(step: Callable[..., tuple[Any, Any]], count: int, *, shared: bool = False) -> Any:
+  """Returns a step as a scan over the parameters of `count` layers, with a dropout key for each.
+
+  The parameters have a leading layer axis or, `shared`, are those of all.
+  """
+  axes: dict[Any, int] = {"intermediates": 0} if shared else {"intermediates": 0, "params": 0}
+  return nn.scan(
+    step,
+    variable_broadcast="params" if shared else False,
+    variable_axes=axes,
+    split_rngs={"params": not shared, "dropout": True},
+    length=count,
+  )
 
 
 class Mlp(nn.Module):
@@ -92,16 +115,9 @@ class Encoder(nn.Module):
         module = _Traced(self.numerics, self.attention, self.hidden, name=f"layers_{i}")
         x = module(x, word_mask, entity_mask, bias)
       return x
-    layer = Layer
-    if self.remat != "none":
-      layer = nn.remat(Layer, policy=POLICIES[self.remat], prevent_cse=False)
-    scan = nn.scan(
-      lambda layer, x: (layer(x, word_mask, entity_mask, bias), None),
-      variable_axes={"params": 0, "intermediates": 0},
-      split_rngs={"params": True, "dropout": True},
-      length=self.layers,
-    )
-    return scan(layer(self.numerics, self.attention, self.hidden, name="layers"), x)[0]
+    layer = remade(Layer, self.remat)(self.numerics, self.attention, self.hidden, name="layers")
+    step = over_layers(lambda layer, x: (layer(x, word_mask, entity_mask, bias), None), self.layers)
+    return step(layer, x)[0]
 
 
 def split_layers(tree: dict) -> dict:

@@ -1,4 +1,4 @@
-"""Pretraining records as bytes, and random access to those of a folder."""
+"""Pretraining records as bytes, and random access to those of a folder or of ERNIE's authors."""
 
 import bisect
 import dataclasses
@@ -6,6 +6,7 @@ import functools
 import hashlib
 import itertools
 import resource
+import struct
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -249,3 +250,104 @@ def is_held_out(record: Record, place: tuple[int, int], share: float) -> bool:
 
 def _names(corpora: Corpora) -> str:
   return ", ".join(folder.folder for folder in corpora.folders)
+
+
+MAGIC = b"TNTIDX\0\0"
+NONE = -1
+INDEX_HEAD = struct.Struct("<5Q")  # version, code of int32, bytes of a number, items, sizes
+VERSION, INT32, BYTES = 1, 4, 4
+PARTS = 6  # arrays of L numbers
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Instance:
+  """Two sentences between special tokens; the arrays are (W,), without padding."""
+
+  input_ids: np.ndarray  # with some masked
+  token_type_ids: np.ndarray
+  labels: np.ndarray  # the ids before masking, -1 where they are not predicted
+  entities: np.ndarray  # numbers of entities, -1 for none
+  random_next: bool  # the second sentence is not the one that follows
+
+
+@dataclasses.dataclass(frozen=True)
+class StoredInstances:
+  """Instances of a file by number, read by need. Pickled as its path."""
+
+  path: str  # of NAME.bin, with NAME.idx beside it
+
+  def __len__(self) -> int:
+    return len(self._sizes)
+
+  def __getitem__(self, index: int) -> Instance:
+    if not 0 <= index < len(self):
+      raise IndexError(index)
+    start = self._starts[index]
+    item = np.asarray(self._numbers[start : start + self._sizes[index]]) - 1
+    ids, mask, types, labels, entities, _ = item[:-1].reshape(PARTS, -1)
+    words = int(mask.sum())
+    parts = (part[:words] for part in (ids, types, labels, entities))
+    return Instance(*parts, random_next=bool(item[-1]))
+
+  def __getstate__(self) -> dict[str, str]:
+    return {"path": self.path}
+
+  @functools.cached_property
+  def words(self) -> int:
+    """Returns the length of the longest item, L."""
+    return (int(self._sizes.max(initial=1)) - 1) // PARTS
+
+  @functools.cached_property
+  def _index(self) -> tuple[np.ndarray, np.ndarray]:
+    path = Path(self.path).with_suffix(".idx")
+    try:
+      data = path.read_bytes()
+    except OSError as fault:
+      raise InputError(f"{path}: {fault.strerror}; expected the index of {self.path}") from None
+    start = len(MAGIC) + INDEX_HEAD.size
+    if not data.startswith(MAGIC) or len(data) < start:
+      raise InputError(f"{path}: no index of instances; expected one that begins with TNTIDX")
+    version, code, width, items, sizes = INDEX_HEAD.unpack(data[len(MAGIC) : start])
+    numbers = np.frombuffer(data, "<i8", offset=start) if len(data) % 8 == 0 else np.empty(0)
+    kind = (version, code, width)
+    if kind != (VERSION, INT32, BYTES) or len(numbers) != 2 * (items + 1) + sizes:
+      raise InputError(f"{path}: {items} items of kind {kind}; expected 32-bit numbers, all there")
+    return numbers[items + 1 : 2 * items + 1], np.diff(numbers[items + 1 : 2 * items + 2])
+
+  @property
+  def _starts(self) -> np.ndarray:
+    return self._index[0]
+
+  @property
+  def _sizes(self) -> np.ndarray:
+    return self._index[1]
+
+  @functools.cached_property
+  def _numbers(self) -> np.ndarray:
+    path = Path(self.path)
+    end = int(self._starts[-1] + self._sizes[-1]) if len(self) else 0
+    if (self._sizes % PARTS != 1).any():
+      raise InputError(f"{path}: items of other sizes; expected 6 L + 1 numbers each")
+    if not path.is_file() or path.stat().st_size != BYTES * end:
+      raise InputError(f"{path}: not {BYTES * end} bytes; expected those that its index has")
+    return np.memmap(local(path), "<i4", "r")
+
+
+@dataclasses.dataclass(frozen=True)
+class InstancePart:
+  """The first instances of a file, or the others."""
+
+  instances: StoredInstances
+  start: int
+  stop: int
+
+  def __len__(self) -> int:
+    return self.stop - self.start
+
+  def __getitem__(self, index: int) -> Instance:
+    if not 0 <= index < len(self):
+      raise IndexError(index)
+    return self.instances[self.start + index]
+
+  def __iter__(self) -> Iterator[Instance]:
+    return (self[i] for i in range(len(self)))

@@ -8,8 +8,7 @@ import jax
 from luke_jax.files import Path
 from luke_jax.plan.chips import Topology, devices
 from luke_jax.plan.compiling import Compiled, OutOfMemory, advice, compile_in_child
-from luke_jax.plan.flops import flops_of, kernel_flops, token_counts
-from luke_jax.plan.plan import Plan, make_plan
+from luke_jax.plan.plan import Plan, flops_of, kernel_flops, make_plan, token_counts
 from luke_jax.runs.recipes import read_experiment
 from luke_jax.training.experiment import Experiment, total_steps
 from luke_jax.training.mesh import make_mesh

@@ -15,8 +15,7 @@ from rich.console import RenderableType
 from luke_jax.files import Path, cores_and_processor, sha256, whole, write_json
 from luke_jax.formats.datasets import is_split
 from luke_jax.formats.records import sources_of
-from luke_jax.show.evaluation_page import page
-from luke_jax.show.evaluations import tables
+from luke_jax.show.evaluation_page import page, tables
 from luke_jax.tasks.evaluation import Evaluation, merged
 from luke_jax.training import directory
 

@@ -14,13 +14,13 @@ from luke_jax.errors import InputError
 if TYPE_CHECKING:
   from luke_jax.serve.asgi import application
   from luke_jax.serve.client import Client
-  from luke_jax.serve.limits import Limits
+  from luke_jax.serve.guard import Limits
   from luke_jax.serve.models import read_models
   from luke_jax.serve.server import Server
 
 __all__ = ["Client", "Limits", "Server", "application", "read_models"]
 
-_ROOMS = {"Client": "client", "Limits": "limits", "Server": "server", "application": "asgi"}
+_ROOMS = {"Client": "client", "Limits": "guard", "Server": "server", "application": "asgi"}
 _ROOMS |= {"read_models": "models"}
 _EXTRA = ("starlette", "uvicorn", "prometheus_client")
 

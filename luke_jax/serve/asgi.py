@@ -17,13 +17,11 @@ from starlette.routing import Route
 
 from luke_jax.errors import InputError
 from luke_jax.model import Model
-from luke_jax.serve import metrics
-from luke_jax.serve.guard import Guard, fault_line, noted
+from luke_jax.serve.guard import Guard, Limits, fault_line, noted
 from luke_jax.serve.joining import BusyError
-from luke_jax.serve.limits import Limits
 from luke_jax.serve.models import TooLongError
 from luke_jax.serve.openapi import description
-from luke_jax.serve.service import Service
+from luke_jax.serve.service import KIND, Service
 
 FILES = {"/": "serve/page.html", "/notice": "english/NOTICE.md"}
 FILES |= {f"/{x}": f"serve/{x}" for x in ("page.css", "page.js", "attention.js")}
@@ -138,7 +136,7 @@ class _Answers:
   async def metrics(self, request: Request) -> Response:
     """Returns figures in Prometheus's form."""
     text = self.service.metrics.text(self.service.joined.waiting, self.service.ready)
-    return Response(text, headers={"Content-Type": metrics.KIND})
+    return Response(text, headers={"Content-Type": KIND})
 
   async def openapi(self, request: Request) -> Response:
     """Describes the addresses in OpenAPI's form."""

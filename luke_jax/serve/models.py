@@ -14,8 +14,8 @@ from luke_jax.inference.predicting import predict
 from luke_jax.inference.settings import scores_fitted, sure_of, task_of
 from luke_jax.model import Model, load
 from luke_jax.runs.models import backbone_of, model_directory
+from luke_jax.serve.guard import Limits
 from luke_jax.serve.joining import Compute, TextItem
-from luke_jax.serve.limits import Limits
 from luke_jax.tasks.contract import TextTask
 
 # What `predict` reads by these names comes from the one who serves, folders of this machine among

@@ -18,7 +18,7 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from luke_jax.errors import InputError
 from luke_jax.files import Path
-from luke_jax.serve.limits import Limits
+from luke_jax.serve.guard import Limits
 
 PORT = 8765
 MOST_CONNECTIONS = 1000  # of more that all ask something, requests get 503 at once

@@ -13,7 +13,7 @@ from luke_jax.models.keys import Key, Keys, LayerNames, layers, linear
 from luke_jax.models.shapes import attention_sizes, word_embeddings
 from luke_jax.models.system import OF_PAIRS, Layout
 from luke_jax.nn.activations import Activation
-from luke_jax.nn.encoder import POLICIES, Layer, Pooler
+from luke_jax.nn.encoder import Layer, Pooler, over_layers, remade
 from luke_jax.nn.layers import Dtype, Numerics, Remat
 from luke_jax.nn.queries import AttentionSizes
 from luke_jax.systems.bert.config import BertConfig, BertEncoder, tables_of_words
@@ -45,18 +45,13 @@ class OneLayer(nn.Module):
   ) -> Float[Array, "B T D"]:
     """Returns the states after the last time; sows the input and the output of each."""
     self.sow("intermediates", "input", x)
-    layer = Layer
-    if self.remat != "none":
-      layer = nn.remat(Layer, policy=POLICIES[self.remat], prevent_cse=False)
-    scan = nn.scan(
-      lambda layer, x: (layer(x, word_mask, entity_mask), None),
-      variable_broadcast="params",
-      variable_axes={"intermediates": 0},
-      split_rngs={"params": False, "dropout": True},
-      length=self.times,
+    layer = remade(Layer, self.remat)(
+      self.numerics, self.attention, self.hidden, mlp_drops=False, name="layers"
     )
-    of_layer = layer(self.numerics, self.attention, self.hidden, mlp_drops=False, name="layers")
-    return scan(of_layer, x)[0]
+    step = over_layers(
+      lambda layer, x: (layer(x, word_mask, entity_mask), None), self.times, shared=True
+    )
+    return step(layer, x)[0]
 
 
 class AlbertEncoder(BertEncoder):

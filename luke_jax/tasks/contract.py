@@ -23,12 +23,41 @@ from luke_jax.nn.losses import IGNORED, target_weights
 from luke_jax.pipeline.reads import Reads
 from luke_jax.tasks.calibration import Answered
 from luke_jax.tasks.evaluation import Evaluation
-from luke_jax.tasks.extra_inputs import ExtraInputs
 from luke_jax.tasks.predictions import Labelled, Missed
 from luke_jax.text import Processor, Row
 from luke_jax.text import Task as ProcessorTask
-from luke_jax.text.rows import Sizes
+from luke_jax.text.rows import Room, Sizes
 from luke_jax.training.task import Batch, Params, Settings, Task
+
+
+class ExtraInputs(abc.ABC):
+  """Inputs of one kind, such as vectors of entities.
+
+  Rows hold something small in their `extra`, such as the numbers of vectors in a file; batches hold
+  what the network reads.
+  """
+
+  @abc.abstractmethod
+  def rooms(self, backbone: Backbone, words: int) -> Mapping[str, Room]:
+    """Returns the room that rows of so many words have for them."""
+
+  def reads(self) -> Reads:
+    """Returns the files that they come from."""
+    return Reads()
+
+  @abc.abstractmethod
+  def check(self, backbone: Backbone) -> None:
+    """Raises InputError if the model reads other inputs than these."""
+
+  def shapes(self, backbone: Backbone, words: int) -> Mapping[str, jax.ShapeDtypeStruct]:
+    """Returns the shapes of a row's inputs in a batch."""
+    rooms = self.rooms(backbone, words).items()
+    return {name: jax.ShapeDtypeStruct(room.shape, room.dtype) for name, room in rooms}
+
+  def batch(self, backbone: Backbone, arrays: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+    """Returns a batch of padded rows with the inputs in the place of what rows hold."""
+    return arrays
+
 
 Example = TypeVar("Example")
 Prediction = TypeVar("Prediction")

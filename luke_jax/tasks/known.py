@@ -56,8 +56,8 @@ def is_named(task: "type[Settings]") -> bool:
 
 
 def task_scores(name: str) -> ModuleType:
-  """Returns the module that scores a task's predictions."""
-  return _room(name, "score")
+  """Returns the module that scores a task's predictions, which of tags are those of names."""
+  return _room("ner" if name == "tagging" else name, "score")
 
 
 def _room(name: str, room: str) -> ModuleType:

@@ -27,6 +27,8 @@ from luke_jax.text.tokenizer import (
 if TYPE_CHECKING:
   import tokenizers
 
+PLAIN = "PreTrainedTokenizerFast"
+
 
 class LibraryTokenizer(Tokenizer):
   """Strings <-> ids as a tokenizer.json says, whose added tokens are read as they are spelt.
@@ -111,19 +113,21 @@ def load_library_tokenizer(directory: Path) -> LibraryTokenizer:
   library.no_truncation()
   library.no_padding()
   settings = tokenizer_config(directory)
-  roles = _roles(path, special_map(directory) | settings, library)
+  vocabulary = library.get_vocab(with_added_tokens=True)
+  roles = _roles(path, special_map(directory) | settings, vocabulary)
   added = library.get_added_tokens_decoder().items()
   ids = {x.content: id for id, x in added if x.special or x.content in (*roles, *MARKERS)}
-  ids |= {name: library.token_to_id(name) for name in roles}
+  ids |= {name: vocabulary[name] for name in roles}
   markers = MARKERS if set(MARKERS) <= set(ids) else ()
   special = SpecialTokens(ids, markers, roles, is_mask_a_word(directory, roles.mask))
-  name = str(settings.get("tokenizer_class", "PreTrainedTokenizerFast"))
+  name = str(settings.get("tokenizer_class", PLAIN))
+  name = PLAIN if name == "TokenizersBackend" else name  # which only transformers 5 knows
   return LibraryTokenizer(library, special, name)
 
 
-def _roles(path: Path, names: Mapping[str, object], library: "tokenizers.Tokenizer") -> Roles:
+def _roles(path: Path, names: Mapping[str, object], vocabulary: Mapping[str, int]) -> Roles:
   roles = Roles(*(token_name(names.get(key)) or BERT[i] for i, key in enumerate(ROLE_KEYS)))
   for key, name in zip(ROLE_KEYS, roles, strict=True):
-    if library.token_to_id(name) is None:
+    if name not in vocabulary:
       raise InputError(f"{path}: no token {name}; expected the {key} that the files beside it name")
   return roles

@@ -7,8 +7,9 @@ import pytest
 from toy_corpus import MAX_WORDS, toy_records, write_corpus
 
 from benchmarks.__main__ import main
+from data.ernie_baidu.units import write_units
 from luke_jax.files import Path as LukePath
-from luke_jax.systems.ernie_baidu.units import UnitInstance, write_units
+from luke_jax.systems.ernie_baidu.units import UnitInstance
 
 
 @pytest.fixture(scope="module")

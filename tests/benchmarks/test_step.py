@@ -11,7 +11,7 @@ from benchmarks import step as bench_step
 from benchmarks.__main__ import main
 from benchmarks.step import StepTimes
 from luke_jax.files import Path
-from luke_jax.plan.flops import flops_of
+from luke_jax.plan.plan import flops_of
 from luke_jax.training.experiment_files import load_experiment
 from luke_jax.training.mesh import make_mesh
 

@@ -1,9 +1,6 @@
-"""`luke-jax data build` and `luke-jax data check` as a user runs them."""
+"""`luke-jax data check` as a user runs it."""
 
 import json
-import re
-import shutil
-import sys
 from pathlib import Path
 
 import pytest
@@ -11,49 +8,6 @@ import pytest
 from luke_jax.cli import main
 
 REPOSITORY = Path(__file__).resolve().parents[2]
-DUMMY = REPOSITORY / "data/record/dummy_data"
-
-
-@pytest.fixture
-def root(monkeypatch):
-  monkeypatch.chdir(REPOSITORY)
-  monkeypatch.setattr(sys, "path", sys.path.copy())
-
-
-@pytest.mark.filterwarnings("always")
-def test_a_dataset_is_built_checked_and_not_built_twice(root, tmp_path, capsys):
-  command = ["data", "build", "record", "--manual-dir", str(DUMMY), "--output", str(tmp_path)]
-  assert main(command) == 0
-  said = capsys.readouterr()
-  folder = tmp_path / "record/1.0.0"
-  assert json.loads(said.out) == {"folder": str(folder), "examples": {"train": 3, "dev": 1}}
-  assert said.err.splitlines() == [
-    f"luke-jax: warning: {DUMMY}/train.json: 3 questions; expected 100730, as published",
-    f"luke-jax: warning: {DUMMY}/dev.json: 1 questions; expected 10000, as published",
-  ]
-  assert main(["data", "check", f"{folder}:dev", "--task", "cloze"]) == 0
-  assert capsys.readouterr().out == f"{folder}:dev: examples: 1; faults: 0; with answers: 1\n"
-  assert main(["data", "check", f"{folder}:tset", "--task", "cloze"]) == 2
-  assert "no such split; expected one of train, dev" in capsys.readouterr().out
-  assert main(command) == 2
-  assert "exists; expected another --output, or no such folder" in capsys.readouterr().err
-
-
-@pytest.mark.filterwarnings("always")
-def test_faulty_examples_are_left_out_where_asked(root, tmp_path, capsys):
-  files = tmp_path / "files"
-  shutil.copytree(DUMMY, files)
-  text = (files / "train.json").read_text()
-  (files / "train.json").write_text(text.replace("On foot, @placeholder", "On foot, she"))
-  command = ["data", "build", "record", "--manual-dir", str(files), "--output", str(tmp_path)]
-  assert main(command) == 2
-  error = capsys.readouterr().err
-  assert "passage 1, question p1-q1: query: @placeholder 0 times" in error
-  assert "Traceback" not in error and not list(tmp_path.glob("record/*"))
-  assert main([*command, "--skip-bad"]) == 0
-  said = capsys.readouterr()
-  assert json.loads(said.out)["examples"] == {"train": 2, "dev": 1}
-  assert "luke-jax: left out: " in said.err
 
 
 def test_attributes_are_named_for_a_check_and_for_scores(tmp_path, monkeypatch, capsys):
@@ -79,41 +33,6 @@ def test_attributes_are_named_for_a_check_and_for_scores(tmp_path, monkeypatch, 
   ]:
     assert main([*check, task, "--attributes", names]) == 2
     assert capsys.readouterr().err.startswith(f"luke-jax: {message}")
-
-
-@pytest.mark.parametrize(
-  ("name", "line"),
-  [
-    ("recrod", "'recrod': no such dataset; expected one of conll2003, .*, perhaps record"),
-    ("sample_wiki", "'sample_wiki': no such dataset; expected one of"),
-    ("squad", "train-v1.1.json: no such file; expected it as data/squad/README.md says"),
-  ],
-)
-def test_what_cannot_be_built(root, name, line, tmp_path, capsys):
-  output = tmp_path / "datasets"
-  arguments = ["--manual-dir", str(tmp_path), "--output", str(output)]
-  assert main(["data", "build", name, *arguments]) == 2
-  assert re.search(line, capsys.readouterr().err)
-  assert not output.exists()
-
-
-def test_without_its_extra_a_dataset_says_how_to_get_it(root, tmp_path, monkeypatch, capsys):
-  monkeypatch.setitem(sys.modules, "tensorflow_datasets", None)
-  (tmp_path / "dataset_info.json").write_text("{}")
-  for command in (
-    ["data", "build", "record", "--manual-dir", str(DUMMY), "--output", str(tmp_path)],
-    ["data", "check", f"{tmp_path}:dev", "--task", "cloze"],
-  ):
-    assert main(command) == 2
-    said = "".join(capsys.readouterr())
-    assert "tensorflow_datasets: not installed; expected it to " in said
-    assert "pip install 'luke_jax[datasets]'" in said and "Traceback" not in said
-
-
-def test_builders_are_in_the_repository(tmp_path, monkeypatch, capsys):
-  monkeypatch.chdir(tmp_path)
-  assert main(["data", "build", "squad", "--manual-dir", str(tmp_path)]) == 2
-  assert "builders.py: no such file; expected the repository's root" in capsys.readouterr().err
 
 
 def test_every_fault_of_a_file_with_its_line(tmp_path, capsys):

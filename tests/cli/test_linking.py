@@ -21,7 +21,7 @@ from luke_jax.inference.settings import trained_model
 from luke_jax.model import Model, load
 from luke_jax.models.network import Network
 from luke_jax.runs.starts import start_model
-from luke_jax.serve.limits import Limits
+from luke_jax.serve.guard import Limits
 from luke_jax.serve.service import Service
 from luke_jax.show.marked import hue
 from luke_jax.systems.bert import BertConfig

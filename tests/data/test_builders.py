@@ -63,7 +63,7 @@ def test_published_counts_are_those_of_the_readme(name):
   assert {split: int(count.replace(",", "")) for split, _, count in table} == source.published
   for part in ("**Files.**", "**Licence.**", "**Columns.**", "**Citation.**"):
     assert part in readme
-  assert f"luke-jax data build {name} --manual-dir" in readme
+  assert f"python -m data.build {name} --manual-dir" in readme
 
 
 def test_as_many_as_published_warn_of_nothing(tmp_path, monkeypatch):

@@ -15,8 +15,7 @@ from data.sample_wiki.extras import ODD_REDIRECTS, RED_LINKS
 from data.sample_wiki.sentences import plain
 from data.sample_wiki.world import FOLDER, IMPLIED, TOLD, UNSEEN
 from luke_jax.text import load_tokenizer
-from luke_jax.wiki.read.dump import read_pages, read_site
-from luke_jax.wiki.read.dump_parts import split_dumps
+from luke_jax.wiki.read.dump import read_pages, read_site, split_dumps
 from luke_jax.wiki.read.pages import page_from_raw
 
 OUTPUTS = [

@@ -15,8 +15,17 @@ from rich.console import Console
 
 from luke_jax.cli import main
 from luke_jax.demo import running
-from luke_jax.demo.running import Child, Screen, Status, last_line, run
-from luke_jax.demo.steps import FRESH, Step, check_repository, steps
+from luke_jax.demo.running import (
+  FRESH,
+  Child,
+  Screen,
+  Status,
+  Step,
+  check_repository,
+  last_line,
+  run,
+  steps,
+)
 from luke_jax.errors import InputError
 from luke_jax.training.experiment_files import load_experiment
 
@@ -129,7 +138,7 @@ STOPPED = """
 import sys, time
 from pathlib import Path
 from luke_jax.demo import running
-from luke_jax.demo.steps import Step
+from luke_jax.demo.running import Step
 waits = ("predict", "ner", "-", "-")
 running.subprocess.Popen = lambda command, real=running.subprocess.Popen, **options: real(
   [sys.executable, "-c", "import time; time.sleep(60)"], **options
@@ -185,7 +194,7 @@ def test_a_text_that_cannot_be_read_is_refused_at_once(text, tmp_path, capsys):
 
 
 def test_without_its_files_it_says_what_is_missing(tmp_path, monkeypatch):
-  monkeypatch.setattr("luke_jax.demo.steps.REPOSITORY", tmp_path)
+  monkeypatch.setattr("luke_jax.demo.running.REPOSITORY", tmp_path)
   with pytest.raises(InputError, match="no data/sample_wiki; expected what a wheel of luke_jax or"):
     check_repository()
 

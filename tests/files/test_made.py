@@ -9,7 +9,7 @@ import pytest
 
 from luke_jax.errors import InputError
 from luke_jax.files import Path as LukePath
-from luke_jax.files.made import made
+from luke_jax.files.copies import made
 
 
 @pytest.fixture(autouse=True)
@@ -82,7 +82,7 @@ def test_what_was_made_of_files_that_are_gone_goes(tmp_path):
 AT_ONCE = """
 import os, sys, time
 from luke_jax.files import Path
-from luke_jax.files.made import made
+from luke_jax.files.copies import made
 
 def make(folder):
   print("makes", flush=True)

@@ -9,8 +9,7 @@ from luke_jax.plan.bundles import Bundles
 from luke_jax.plan.chips import GIB, parse_topology
 from luke_jax.plan.compiling import Compiled, Memory
 from luke_jax.plan.hlo import parse
-from luke_jax.plan.plan import make_plan
-from luke_jax.plan.report import report
+from luke_jax.plan.plan import make_plan, report
 
 MEMORY = Memory(arguments=4 * GIB, outputs=4 * GIB, aliased=4 * GIB, temporaries=3 * GIB, code=0)
 FLOPS = 8 * 196.608e12 * 0.001  # a millisecond of the peak of eight chips

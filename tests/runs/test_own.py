@@ -18,7 +18,7 @@ from luke_jax.model import Model
 from luke_jax.models.network import Network, initial_params
 from luke_jax.models.system import Backbone, TokenCounts
 from luke_jax.models.table import system_named, system_of
-from luke_jax.plan.flops import step_flops
+from luke_jax.plan.plan import step_flops
 from luke_jax.tasks.known import is_named, task_class
 from luke_jax.tasks.ner.task import NamedEntities
 from luke_jax.text import load_tokenizer

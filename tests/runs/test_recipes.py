@@ -16,7 +16,7 @@ from luke_jax.models.table import SIZES
 from luke_jax.runs import rules
 from luke_jax.runs.outline import outline
 from luke_jax.runs.recipes import in_form, task_experiment
-from luke_jax.serve.limits import Limits
+from luke_jax.serve.guard import Limits
 from luke_jax.serve.service import Service
 from luke_jax.systems.bert import BertConfig
 from luke_jax.tasks.classification.task import TextClassification

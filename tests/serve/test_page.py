@@ -9,13 +9,11 @@ import pytest
 
 from luke_jax.errors import InputError
 from luke_jax.serve.asgi import of_service
-from luke_jax.serve.guard import LOOPBACK
+from luke_jax.serve.guard import LOOPBACK, Limits
 from luke_jax.serve.joining import Joined, TextItem
-from luke_jax.serve.limits import Limits
-from luke_jax.serve.metrics import Metrics
 from luke_jax.serve.models import ServedModel
 from luke_jax.serve.server import Server
-from luke_jax.serve.service import Service
+from luke_jax.serve.service import Metrics, Service
 
 playwright = pytest.importorskip("playwright.sync_api", reason="needs the extra `browser`")
 expect = playwright.expect

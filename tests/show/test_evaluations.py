@@ -8,8 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.console import Console
 
-from luke_jax.show.evaluation_page import page
-from luke_jax.show.evaluations import excerpt, tables
+from luke_jax.show.evaluation_page import excerpt, page, tables
 from luke_jax.show.marked import hue, terminal_text
 from luke_jax.show.picture import STYLE
 from luke_jax.show.predictions import pictured, shown

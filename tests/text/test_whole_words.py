@@ -10,8 +10,15 @@ from luke_jax.errors import InputError
 from luke_jax.files import Path
 from luke_jax.pipeline.metadata import tokenizer_hash
 from luke_jax.text import load_tokenizer, save_tokenizer
-from luke_jax.text.whole_words import PLAIN, SPECIAL, Vocabularies, WholeWordTokenizer
-from luke_jax.text.word_vectors import NONE, read_sentence_vectors, read_word_vectors
+from luke_jax.text.whole_words import (
+  NONE,
+  PLAIN,
+  SPECIAL,
+  Vocabularies,
+  WholeWordTokenizer,
+  read_sentence_vectors,
+  read_word_vectors,
+)
 
 VOCABULARIES = Vocabularies(
   (*SPECIAL, "Rome", "in", "0000"), (*PLAIN, "R", "o", "0"), (*PLAIN, "inRome", "Rome\n"), True

@@ -11,8 +11,7 @@ import wiki_site
 from small_wikis import TOKENIZER
 
 from luke_jax.text import load_tokenizer
-from luke_jax.wiki.read.dump import read_pages
-from luke_jax.wiki.read.dump_parts import split_dumps
+from luke_jax.wiki.read.dump import read_pages, split_dumps
 from luke_jax.wiki.read.markup import Paragraph
 from luke_jax.wiki.read.pages import page_from_raw, page_to_bytes
 from luke_jax.wiki.read.texts import Document, page_from_document

@@ -26,7 +26,7 @@ from luke_jax.models.head import Head, LabelHead, Outputs, ReadTensor, SavedHead
 from luke_jax.models.system import Backbone, Described, States, Tables
 from luke_jax.nn.attention import probabilities
 from luke_jax.nn.block_attention import block_attention
-from luke_jax.nn.encoder import Encoder, Mlp
+from luke_jax.nn.encoder import Encoder, Mlp, over_layers
 from luke_jax.nn.layers import (
   Dense,
   Dropout,
@@ -156,13 +156,9 @@ class AttributeLayers(nn.Module):
   @nn.compact
   def __call__(self, x: jax.Array, attributes: jax.Array, mask: jax.Array) -> jax.Array:
     """Maps x (B, W, D), attributes (B, S, D) and mask (B, W) to (B, W, D)."""
-    scan = nn.scan(
-      lambda layer, x: (layer(x, attributes, mask), None),
-      variable_axes={"params": 0, "intermediates": 0},
-      split_rngs={"params": True, "dropout": True},
-      length=self.sizes.layers,
-    )
-    return scan(AttributeLayer(self.numerics, self.sizes, name="layers"), x)[0]
+    layer = AttributeLayer(self.numerics, self.sizes, name="layers")
+    step = over_layers(lambda layer, x: (layer(x, attributes, mask), None), self.sizes.layers)
+    return step(layer, x)[0]
 
 
 _WIDE = 0.25  # bound of the uniform distributions of the authors' vectors

@@ -42,7 +42,9 @@ class BertEncoder(nn.Module):
     after, width = c.positions_after_padding, c.embedding_width
     self.embeddings = word_embeddings(c, n, after_padding=after, width=width)
     sizes = dataclasses.replace(attention_sizes(c, running), drops_output=c.attention_drops_output)
-    self.encoder = Encoder(n, sizes, c.intermediate_size, c.num_hidden_layers, running.remat)
+    self.encoder: nn.Module = Encoder(
+      n, sizes, c.intermediate_size, c.num_hidden_layers, running.remat
+    )
     if self.pooled:
       self.pooler = Pooler(n, c.pooler_act)
 

@@ -19,8 +19,14 @@ from luke_jax.models.system import Backbone
 from luke_jax.nn.losses import IGNORED, target_weights
 from luke_jax.pipeline.reads import Reads, cached
 from luke_jax.pipeline.rows import Masked, MaskIds
-from luke_jax.systems.ernie_baidu.unit_files import UnitInstances, read_units
-from luke_jax.systems.ernie_baidu.units import CONTINUED, FIRST, SPECIAL, UnitInstance
+from luke_jax.systems.ernie_baidu.units import (
+  CONTINUED,
+  FIRST,
+  SPECIAL,
+  UnitInstance,
+  UnitInstances,
+  read_units,
+)
 from luke_jax.tasks.pretraining import weighted
 from luke_jax.text import Tokenizer, load_tokenizer
 from luke_jax.training.task import Batch, Params, Task, Tree

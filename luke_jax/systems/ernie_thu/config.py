@@ -15,8 +15,7 @@ from luke_jax.models.system import Decoders, Described, Layout, Recipe, TokenCou
 from luke_jax.nn.layers import Dtype
 from luke_jax.systems.bert.config import BertConfig, tables_of_words
 from luke_jax.systems.bert.keys import bert_keys
-from luke_jax.systems.ernie_thu.encoder import KINDS, ErnieThuEncoder, Kind
-from luke_jax.systems.ernie_thu.heads import HEADS
+from luke_jax.systems.ernie_thu.encoder import HEADS, KINDS, ErnieThuEncoder, Kind
 
 _STACK = f"encoder/{FIRST_RUN}/layers"
 # Starts of the names of parts that a BERT does not have.

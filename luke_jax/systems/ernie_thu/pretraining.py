@@ -16,8 +16,8 @@ from luke_jax.models import network
 from luke_jax.models.network import Network
 from luke_jax.models.system import Backbone
 from luke_jax.nn.losses import IGNORED, target_weights
-from luke_jax.pipeline.instances import NONE, Instance, InstancePart, StoredInstances
 from luke_jax.pipeline.reads import Reads
+from luke_jax.pipeline.stored import NONE, Instance, InstancePart, StoredInstances
 from luke_jax.tasks import aligned
 from luke_jax.tasks.aligned import check_width, open_vectors
 from luke_jax.tasks.pretraining import weighted

@@ -1,6 +1,7 @@
 """Encoder of a ModernBERT: pre-norm layers of windows and of whole texts, and their gates."""
 
 import dataclasses
+import functools
 from typing import TYPE_CHECKING
 
 import flax.linen as nn
@@ -13,7 +14,7 @@ from luke_jax.nn.activations import Activation, activate
 from luke_jax.nn.attention import probabilities
 from luke_jax.nn.block_attention import MASKED, block_attention
 from luke_jax.nn.embeddings import WordEmbeddings, real_tokens
-from luke_jax.nn.encoder import POLICIES
+from luke_jax.nn.encoder import over_layers, remade
 from luke_jax.nn.layers import Dense, Dropout, LayerNorm, Numerics, constrain
 from luke_jax.nn.windows import chunked_attention, turned, turns, windowed_attention
 
@@ -60,9 +61,7 @@ class TurnedAttention(nn.Module):
 
 
 def _long(is_global: Flag, arrays: tuple[jax.Array, ...], reach: int) -> Float[Array, "B T N H"]:
-  def windowed(*arrays: jax.Array) -> jax.Array:
-    return windowed_attention(*arrays, reach)
-
+  windowed = functools.partial(windowed_attention, reach=reach)
   if isinstance(is_global, bool):
     return (chunked_attention if is_global else windowed)(*arrays)
   return jax.lax.cond(is_global, chunked_attention, windowed, *arrays)
@@ -117,16 +116,11 @@ class EqualLayers(nn.Module):
     self, x: Float[Array, "B T D"], mask: Bool[Array, "B T"], both: Both
   ) -> Float[Array, "B T D"]:
     """Returns the states after all layers."""
-    remat, layer = self.backbone.running.remat, Layer
-    if remat != "none":
-      layer = nn.remat(Layer, policy=POLICIES[remat], prevent_cse=False)
-    scan = nn.scan(
-      lambda layer, x, is_global: (layer(x, mask, is_global, both), None),
-      variable_axes={"params": 0, "intermediates": 0},
-      split_rngs={"params": True, "dropout": True},
-      length=len(self.is_global),
+    layer = remade(Layer, self.backbone.running.remat)(self.backbone, self.first, name="layers")
+    step = over_layers(
+      lambda layer, x, is_global: (layer(x, mask, is_global, both), None), len(self.is_global)
     )
-    return scan(layer(self.backbone, self.first, name="layers"), x, jnp.array(self.is_global))[0]
+    return step(layer, x, jnp.array(self.is_global))[0]
 
 
 class Layers(nn.Module):

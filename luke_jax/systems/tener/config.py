@@ -12,9 +12,8 @@ from luke_jax.models.shapes import cast_once
 from luke_jax.models.system import Layout, Recipe, System, TokenCounts
 from luke_jax.nn.layers import Dtype, Numerics
 from luke_jax.systems.tener import encoder
-from luke_jax.systems.tener.characters import KERNEL
 from luke_jax.systems.tener.encoder import TenerEncoder
-from luke_jax.systems.tener.layers import Frequencies
+from luke_jax.systems.tener.layers import KERNEL, Frequencies
 from luke_jax.text.rows import Room
 from luke_jax.text.whole_words import LONGEST_WORD
 

@@ -13,10 +13,9 @@ from luke_jax.nn.embeddings import look_up, real_tokens
 from luke_jax.nn.layers import Dense, Dropout, Numerics, embedding
 from luke_jax.nn.queries import AttentionSizes
 from luke_jax.systems.tener import layers
-from luke_jax.systems.tener.characters import CharacterEncoder, by_length
+from luke_jax.systems.tener.layers import CharacterEncoder, by_length
 from luke_jax.text.rows import Room
-from luke_jax.text.whole_words import BIGRAMS, CHARACTERS, LONGEST_WORD
-from luke_jax.text.word_vectors import VECTORS
+from luke_jax.text.whole_words import BIGRAMS, CHARACTERS, LONGEST_WORD, VECTORS
 
 if TYPE_CHECKING:
   from luke_jax.systems.tener.config import TenerConfig

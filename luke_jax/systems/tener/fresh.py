@@ -16,8 +16,15 @@ from luke_jax.models.network import Network, initial_params
 from luke_jax.models.system import Backbone
 from luke_jax.systems.tener.config import SIZES, TenerConfig
 from luke_jax.tasks.tagging.task import Tagging
-from luke_jax.text.whole_words import END, PLAIN, SPECIAL, Vocabularies, WholeWordTokenizer
-from luke_jax.text.word_vectors import read_sentence_vectors, read_word_vectors
+from luke_jax.text.whole_words import (
+  END,
+  PLAIN,
+  SPECIAL,
+  Vocabularies,
+  WholeWordTokenizer,
+  read_sentence_vectors,
+  read_word_vectors,
+)
 
 
 @dataclasses.dataclass(frozen=True)

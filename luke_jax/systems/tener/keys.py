@@ -18,8 +18,8 @@ from luke_jax.heads.chain import ChainHead
 from luke_jax.heads.labels import TokenHead
 from luke_jax.models.keys import Key, Keys, layers, linear, table
 from luke_jax.models.names import Naming, Readers
-from luke_jax.systems.tener.characters import KERNEL
 from luke_jax.systems.tener.config import TenerConfig
+from luke_jax.systems.tener.layers import KERNEL
 from luke_jax.text.whole_words import PLAIN, SPECIAL, WORDS_FILE
 
 # Names here, and there.

@@ -20,7 +20,7 @@ from luke_jax.models.system import Backbone
 from luke_jax.nn.layers import batch_axes
 from luke_jax.pipeline.reads import Reads
 from luke_jax.systems.transe import ranking
-from luke_jax.systems.transe.ranking import distances, pair_distances
+from luke_jax.systems.transe.ranking import Touched, distances, pair_distances, unique_ids
 from luke_jax.systems.transe.records import (
   IDS,
   Chunks,
@@ -30,7 +30,6 @@ from luke_jax.systems.transe.records import (
   read_source,
   training_row,
 )
-from luke_jax.systems.transe.table_rows import Touched, unique_ids
 from luke_jax.training.task import Batch, State, Task, Update
 from luke_jax.training.update import AVERAGE
 

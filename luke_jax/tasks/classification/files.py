@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from luke_jax.errors import InputError
 from luke_jax.files import Path
-from luke_jax.formats import files, label_studio
+from luke_jax.formats import datasets, files
 from luke_jax.formats.datasets import is_table
 from luke_jax.formats.records import SPREADSHEETS, as_object, by_name, is_spreadsheet, records
 from luke_jax.heads.attributes import UNKNOWN
@@ -109,8 +109,8 @@ def _read(path: Path, faults: files.Faults, reader: Reader) -> Iterator[TextExam
   def fields(counted: tuple[int, Any], place: str) -> Mapping[str, object]:
     number, item = counted
     values = as_object(item, place)
-    if label_studio.is_export(values):
-      values = label_studio.as_ours(values, place)
+    if datasets.is_export(values):
+      values = datasets.as_ours(values, place)
     value = named(values, form, place)
     return value | {"id": str(value.get("id", number))}
 

@@ -14,7 +14,7 @@ from luke_jax.formats.files import Faults
 from luke_jax.heads.facts import MENTIONS, MENTIONS_OF_NAME, NAMES, TYPES
 from luke_jax.models.system import Backbone
 from luke_jax.nn.losses import IGNORED
-from luke_jax.tasks.extra_inputs import ExtraInputs
+from luke_jax.tasks.contract import ExtraInputs
 from luke_jax.tasks.facts.files import FactsExample
 from luke_jax.text import Processor, Row, TextInput
 from luke_jax.text.rows import Room

@@ -16,9 +16,8 @@ from luke_jax.heads.facts import NAMES, FactHead
 from luke_jax.models.network import Network
 from luke_jax.models.system import Backbone
 from luke_jax.nn.losses import IGNORED, target_weights
-from luke_jax.tasks.contract import ReadExamples, RowLogits, TextTask
+from luke_jax.tasks.contract import ExtraInputs, ReadExamples, RowLogits, TextTask
 from luke_jax.tasks.evaluation import Evaluation
-from luke_jax.tasks.extra_inputs import ExtraInputs
 from luke_jax.tasks.facts import files, score
 from luke_jax.tasks.facts.features import NamesOfRow, room_for_names, rows_of
 from luke_jax.tasks.facts.files import COLUMNS, FactsExample

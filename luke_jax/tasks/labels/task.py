@@ -18,9 +18,8 @@ from luke_jax.models.system import Backbone
 from luke_jax.nn.losses import IGNORED
 from luke_jax.pipeline.reads import Reads
 from luke_jax.tasks.calibration import LEAST_SCORE, NEARLY_BEST, fitted, low_threshold, share_right
-from luke_jax.tasks.contract import ReadExamples, RowLogits, TextTask
+from luke_jax.tasks.contract import ExtraInputs, ReadExamples, RowLogits, TextTask
 from luke_jax.tasks.evaluation import Evaluation
-from luke_jax.tasks.extra_inputs import ExtraInputs
 from luke_jax.tasks.labels import files, score
 from luke_jax.tasks.labels.features import IDS, LearningRoom, Lessons, all_spans
 from luke_jax.tasks.labels.files import Example

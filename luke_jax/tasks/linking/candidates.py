@@ -4,6 +4,7 @@ import dataclasses
 import itertools
 from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 import jax
 import jax.numpy as jnp
@@ -13,14 +14,20 @@ from luke_jax.files import Path
 from luke_jax.heads.linking import PRIORS, UNLIKELY, VECTORS
 from luke_jax.models.system import Backbone
 from luke_jax.pipeline.reads import Reads
-from luke_jax.tasks.extra_inputs import ExtraInputs
+from luke_jax.tasks.calibration import ENOUGH_ANSWERS, Answered, fitted
+from luke_jax.tasks.contract import ExtraInputs
 from luke_jax.tasks.linking import knowledge
-from luke_jax.tasks.linking.files import LinkedMention
+from luke_jax.tasks.linking.files import LinkedMention, LinkingExample
 from luke_jax.tasks.linking.knowledge import Candidates, Knowledge, open_knowledge
 from luke_jax.tasks.linking.names import NONE
 from luke_jax.text.rows import Room
 from luke_jax.text.tokenizer import Bounds
 from luke_jax.wiki.stages.tokens import TOKEN
+
+if TYPE_CHECKING:
+  from luke_jax.tasks.contract import ReadExamples
+  from luke_jax.tasks.linking.task import EntityLinking
+
 
 IDS = "candidate_ids"  # of a row's `extra`
 LONGEST = 200  # characters of a name that is compared with others
@@ -133,3 +140,37 @@ def entity_of(mention: LinkedMention, knowledge: Knowledge) -> int:
   """Returns the entity that a name means: the one with its item, or else with its title."""
   by_item = knowledge.id_of(mention.item) if mention.item else NONE
   return knowledge.id_of(mention.title) if by_item == NONE and mention.title else by_item
+
+
+WITHHELD = 10  # one name in so many is trained without its entity, so that none of them is right
+TRUSTS = (1.0, 0.75, 0.5, 0.25, 0.0)
+
+
+def tuned(
+  task: "EntityLinking", read: "ReadExamples", dev: Sequence[LinkingExample]
+) -> Mapping[str, object]:
+  """Returns the trust that is best on dev, and what scores mean there.
+
+  So a linker that learnt too little is no worse than how often names mean entities.
+  """
+  task = dataclasses.replace(task, slope=1.0, offset=0.0)
+  _, rows, logits = read(task, dev)
+  tried = [dataclasses.replace(task, trust=trust) for trust in TRUSTS]
+  found = [x.evaluate(dev, x.decode(dev, rows, logits)) for x in tried]
+  best = max(range(len(tried)), key=lambda i: found[i].scores[task.metric])  # of equals the first
+  answers = [*found[best].answers, *withheld(tried[best], read, dev)]
+  settings: dict[str, object] = {"trust": TRUSTS[best]}
+  if len(answers) >= ENOUGH_ANSWERS:
+    slope, offset = fitted(answers)
+    settings |= {"slope": round(slope, 6), "offset": round(offset, 6)}
+  return settings
+
+
+def withheld(
+  task: "EntityLinking", read: "ReadExamples", examples: Sequence[LinkingExample]
+) -> list[Answered]:
+  """Returns the answers to some names whose entity is taken out, none of which is right."""
+  task = dataclasses.replace(task, withhold=True)
+  _, rows, logits = read(task, examples)
+  answers = task.evaluate(examples, task.decode(examples, rows, logits)).answers
+  return list(answers)[::WITHHELD]

@@ -1,17 +1,21 @@
 """Examples of entity linking in files: texts, and the names in them with what they mean."""
 
 import dataclasses
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from luke_jax.errors import InputError
 from luke_jax.files import Path
-from luke_jax.formats.files import Faults, Text, check_fields, listed, parse_items, read_text
-from luke_jax.formats.records import as_object, read_records
-from luke_jax.tasks.linking import benchmarks
+from luke_jax.formats.files import Faults, Text, check_fields, listed, read_text
+from luke_jax.formats.records import read_records
 from luke_jax.text.tokenizer import Bounds
 
 FIELDS = ("mentions", "annotated")
+OPTIONAL_TYPES = ("DATETIME", "QUANTITY")  # of ELEVANT's labels, which need not be linked
+DEEPEST = 10  # names that lie in each other
+_ITEM = re.compile(r"Q\d+")
+Candidates = tuple[tuple[str, float], ...]  # titles, and how often the name means them
 
 
 class LinkedMention(NamedTuple):
@@ -27,7 +31,7 @@ class LinkedMention(NamedTuple):
   title: str | None = None
   item: str | None = None  # of Wikidata
   optional: bool = False
-  candidates: benchmarks.Candidates | None = None
+  candidates: Candidates | None = None
   parts: tuple["LinkedMention", ...] = ()
 
 
@@ -46,17 +50,13 @@ class LinkingExample:
 
 
 def read(path: Path, faults: Faults) -> list[LinkingExample]:
-  """Reads JSON lines, of ours or of a benchmark, GUM's documents, or Ganea and Hofmann's tables."""
-  readers = {benchmarks.CONLLU: benchmarks.gum, benchmarks.TABLE: benchmarks.ganea}
-  if path.suffix in readers:
-    documents = ((f"document {x['id']}", x) for x in readers[path.suffix](path))
-    return list(parse_items(documents, str(path), parse, faults, as_object))
+  """Reads JSON lines, of ours or of a benchmark."""
   return read_records(path, parse, faults)
 
 
 def parse(value: Mapping[str, Any], id: str, place: str) -> LinkingExample:
   """Returns the example in an object of JSON lines."""
-  value = benchmarks.as_ours(value, place)
+  value = _as_ours(value, place)
   check_fields(value, FIELDS, place)
   text = read_text(value, place)
   if "mentions" not in value:
@@ -67,6 +67,72 @@ def parse(value: Mapping[str, Any], id: str, place: str) -> LinkingExample:
   return LinkingExample(id, place, text.text, tuple(sorted(mentions, key=lambda x: x[:2])), part)
 
 
+def _as_ours(value: Mapping[str, Any], place: str) -> Mapping[str, Any]:
+  """Returns an object of ELEVANT's benchmarks, Tweeki or the Reddit set with our names."""
+  if "labels" in value and "evaluation_span" in value:
+    return _of_elevant(value, place)
+  if "sentence" in value and "link" in value:
+    titles = [str(link).rpartition("|")[::2] for link in listed(value, "link", place)]
+    return {"text": value["sentence"], "mentions": _paired(value, titles, place)}
+  if "wikipedia_titles" in value:
+    titles = [(title,) for title in listed(value, "wikipedia_titles", place)]
+    return {"text": value.get("text"), "mentions": _paired(value, titles, place)}
+  return value
+
+
+def _of_elevant(value: Mapping[str, Any], place: str) -> dict[str, Any]:
+  """Returns an article of ELEVANT with our names; entities have names that often are titles.
+
+  Labels that lie in another are its parts. Dates and quantities are optional and no entity.
+  """
+  labels: dict[object, tuple[list[Any], object]] = {}
+  for label in listed(value, "labels", place):
+    try:
+      (start, end), item, name = label["span"], label["entity_id"], label["name"]
+      id, parent = label.get("id", len(labels)), label.get("parent")
+      dated = not {*str(label.get("type")).split("|")}.isdisjoint(OPTIONAL_TYPES)
+      if id in labels:
+        raise ValueError
+    except (AttributeError, KeyError, TypeError, ValueError):
+      expected = "expected a label with span, entity_id, name and an id of its own"
+      raise InputError(f"{place}: labels: {label!r:.60}; {expected}") from None
+    known = bool(_ITEM.fullmatch(str(item))) and not dated
+    meaning = (name, item) if known else (None, None)
+    if known or dated or not label.get("optional"):  # else whatever is answered there is wrong
+      optional = bool(label.get("optional")) or dated
+      labels[id] = [start, end, *meaning, optional, None, []], parent
+  roots = [x for x, parent in labels.values() if parent is None]
+  for mention, parent in labels.values():
+    if parent is not None:
+      outer = labels[parent][0] if parent in labels else None
+      if outer is None or _depth(parent, labels) > DEEPEST:
+        expected = f"expected the id of another label, at most {DEEPEST} in each other"
+        raise InputError(f"{place}: labels: parent {parent!r:.60}; {expected}")
+      outer[-1].append(mention)
+  return {"text": value.get("text"), "mentions": roots, "annotated": value["evaluation_span"]}
+
+
+def _depth(id: object, labels: Mapping[object, tuple[list[Any], object]]) -> int:
+  """Returns how many labels lie around each other up to the one of an id, as far as they may."""
+  depth = 0
+  while id in labels and depth <= DEEPEST:
+    id, depth = labels[id][1], depth + 1
+  return depth
+
+
+def _paired(
+  value: Mapping[str, Any], titles: Sequence[Sequence[str]], place: str
+) -> list[list[object]]:
+  spans = listed(value, "index", place)
+  if not all(isinstance(span, list) and len(span) == 2 for span in spans):
+    raise InputError(f"{place}: index: {spans!r:.60}; expected a list of [start, end]")
+  if len(spans) != len(titles):
+    raise InputError(
+      f"{place}: index: {len(spans)} spans of {len(titles)} titles; expected as many"
+    )
+  return [[*span, *title] for span, title in zip(spans, titles, strict=True)]
+
+
 _USUAL: tuple[Any, ...] = (None, None, False, None, ())  # behind the span of a mention
 
 
@@ -74,7 +140,7 @@ def _mention(value: object, text: Text, place: str, depth: int = 0) -> LinkedMen
   """Returns the mention in a list of JSON, or of words; raises InputError for what is none."""
   if isinstance(value, str):
     return LinkedMention(*text.span(value, "mentions"))
-  if not isinstance(value, list | tuple) or not _is_mention(value) or depth > benchmarks.DEEPEST:
+  if not isinstance(value, list | tuple) or not _is_mention(value) or depth > DEEPEST:
     expected = "expected [start, end] or [start, end, title, item], null for no known entity"
     raise InputError(f"{place}: mentions: {value!r:.200}; {expected}")
   title, item, optional, given, parts = (*value[2:], *_USUAL[len(value) - 2 :])

@@ -15,11 +15,10 @@ from luke_jax.errors import InputError
 from luke_jax.files import Path, is_part, read_json_object, whole
 from luke_jax.files.copies import local
 from luke_jax.pipeline.reads import cached
-from luke_jax.tasks.linking.finding import names_in
-from luke_jax.tasks.linking.names import NONE, Meanings, NameTable, key_of
+from luke_jax.tasks.linking.names import NONE, Meanings, NameTable, key_of, names_in
 from luke_jax.tasks.predictions import Evidence
 from luke_jax.text.tokenizer import Bounds
-from luke_jax.wiki.stages.files import save_array
+from luke_jax.wiki.stages.stage import save_array
 
 MANIFEST, MODEL = "knowledge.json", "model"
 ABOUT, OFFSETS, VECTORS = "about.jsonl", "about_offsets.npy", "vectors.npy"

@@ -17,15 +17,22 @@ from luke_jax.models.network import Network
 from luke_jax.models.system import Backbone
 from luke_jax.nn.losses import IGNORED
 from luke_jax.tasks.calibration import Answered, share_right
-from luke_jax.tasks.contract import ReadExamples, TextTask
+from luke_jax.tasks.contract import ExtraInputs, ReadExamples, TextTask
 from luke_jax.tasks.evaluation import Evaluation
-from luke_jax.tasks.extra_inputs import ExtraInputs
 from luke_jax.tasks.linking import score
-from luke_jax.tasks.linking.candidates import IDS, CandidateVectors, alone, candidates_of, entity_of
+from luke_jax.tasks.linking.candidates import (
+  IDS,
+  WITHHELD,
+  CandidateVectors,
+  alone,
+  candidates_of,
+  entity_of,
+  tuned,
+  withheld,
+)
 from luke_jax.tasks.linking.files import LinkedMention, LinkingExample, parse, read, to_json
 from luke_jax.tasks.linking.knowledge import Candidates, Knowledge, open_knowledge
 from luke_jax.tasks.linking.names import NONE
-from luke_jax.tasks.linking.tuning import WITHHELD, tuned, withheld
 from luke_jax.tasks.predictions import Entity, Link
 from luke_jax.text import Processor, Row, TextInput
 from luke_jax.text.rows import Sizes

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from luke_jax.errors import InputError
 from luke_jax.files import Path
-from luke_jax.formats import label_studio
+from luke_jax.formats import datasets
 from luke_jax.formats.files import Faults, lines, listed
 from luke_jax.tasks.ner.columns import Document, Line, SentenceLines
 from luke_jax.tasks.ner.tags import REPAIR, check_tag, chunks, illegal, scheme_of
@@ -164,8 +164,8 @@ def as_ours(
   """
   if "spans" in value:
     return value
-  if label_studio.is_export(value):
-    return label_studio.as_ours(value, place)
+  if datasets.is_export(value):
+    return datasets.as_ours(value, place)
   ours = {name: value[name] for name in ("sentences",) if name in value}
   if "tokens" in value:
     for name in TAG_FIELDS:

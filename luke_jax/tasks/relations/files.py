@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from luke_jax.errors import InputError
 from luke_jax.files import Path
-from luke_jax.formats import label_studio
+from luke_jax.formats import datasets
 from luke_jax.formats.datasets import is_table
 from luke_jax.formats.files import (
   Faults,
@@ -270,7 +270,7 @@ class Drawn(NamedTuple):
 
 def is_annotated(value: Mapping[str, object]) -> bool:
   """Returns whether an object has spans and relations between them."""
-  return label_studio.is_export(value) or {"text", "entities", "relations"} <= value.keys()
+  return datasets.is_export(value) or {"text", "entities", "relations"} <= value.keys()
 
 
 def pairs_of(value: Mapping[str, Any], id: str, place: str) -> Iterator[dict[str, object]]:
@@ -305,7 +305,7 @@ def _of_doccano(value: Mapping[str, Any], place: str) -> Drawn:
 def _of_label_studio(value: Mapping[str, Any], place: str) -> Drawn:
   spans: dict[object, list[Any]] = {}
   relations: list[tuple[object, object, str]] = []
-  for result in label_studio.results_of(value) or ():
+  for result in datasets.results_of(value) or ():
     if result.get("type") == "relation":
       one, other = (_field(result, name, place) for name in ("from_id", "to_id"))
       labels = result.get("labels") or []
@@ -317,7 +317,7 @@ def _of_label_studio(value: Mapping[str, Any], place: str) -> Drawn:
     elif isinstance(span := result.get("value"), dict) and "start" in span:
       ends = [_field(span, name, place, int) for name in ("start", "end")]
       spans[_field(result, "id", place)] = ends
-  return Drawn(label_studio.text_of(value, place), spans, relations)
+  return Drawn(datasets.text_of(value, place), spans, relations)
 
 
 def _field(value: Any, name: str, place: str, kind: Any = int | str) -> Any:

@@ -12,11 +12,10 @@ from luke_jax.heads.labels import PairHead
 from luke_jax.models.network import Network
 from luke_jax.models.system import Backbone
 from luke_jax.nn.losses import IGNORED
-from luke_jax.tasks.aligned import AlignedVectors, Aligner, aligner
+from luke_jax.tasks.aligned import AlignedVectors, Aligner, aligner, marked_rows
 from luke_jax.tasks.contract import RowLogits, TextTask
 from luke_jax.tasks.evaluation import Evaluation
 from luke_jax.tasks.label_checks import check_label
-from luke_jax.tasks.marked import marked_rows
 from luke_jax.tasks.predictions import Mention, Relation
 from luke_jax.tasks.relations import score
 from luke_jax.tasks.relations.files import COLUMNS, RelationExample, parse, read

@@ -14,12 +14,12 @@ from luke_jax.formats.files import Faults
 from luke_jax.models.system import Backbone
 from luke_jax.nn.losses import IGNORED
 from luke_jax.pipeline.reads import Reads, cached
-from luke_jax.tasks.extra_inputs import ExtraInputs
+from luke_jax.tasks.contract import ExtraInputs
 from luke_jax.tasks.ner.documents import NamesExample, to_words
 from luke_jax.tasks.ner.features import SPECIAL, lengths_of, tokenized, window
 from luke_jax.tasks.ner.tags import Scheme, chunks, legal_chunks, tagged
 from luke_jax.tasks.predictions import Labelled, Span
-from luke_jax.text import Processor, Row, word_vectors
+from luke_jax.text import Processor, Row, whole_words
 from luke_jax.text.rows import Room
 from luke_jax.text.tokenizer import Bounds, Tokenizer
 
@@ -27,9 +27,9 @@ ROWS = "vector_rows"  # of a row's `extra`: the numbers of its words in the file
 
 
 @cached(4)
-def open_vectors(folder: str) -> word_vectors.SentenceVectors:
+def open_vectors(folder: str) -> whole_words.SentenceVectors:
   """Returns the vectors of a folder, opened once in a process."""
-  return word_vectors.read_sentence_vectors(folder)
+  return whole_words.read_sentence_vectors(folder)
 
 
 def rows_of(folder: str, sentences: Sequence[Sequence[str]], place: str) -> np.ndarray:
@@ -49,13 +49,13 @@ class WordVectors(ExtraInputs):
     if not self.folder:
       return Reads()
     return Reads(
-      (f"{self.folder}/{word_vectors.SENTENCES}",), (f"{self.folder}/{word_vectors.ARRAY}",)
+      (f"{self.folder}/{whole_words.SENTENCES}",), (f"{self.folder}/{whole_words.ARRAY}",)
     )
 
   def check(self, backbone: Backbone) -> None:
     """Raises InputError for vectors that the model does not read, and where it lacks its own."""
     shapes = self.shapes(backbone, 1)
-    wanted = shapes[word_vectors.VECTORS].shape[1:] if shapes else None
+    wanted = shapes[whole_words.VECTORS].shape[1:] if shapes else None
     if wanted is None and self.folder:
       raise InputError(
         f"task.word_vectors: {self.folder}; expected none, for the model reads no vectors"
@@ -69,19 +69,19 @@ class WordVectors(ExtraInputs):
 
   def rooms(self, backbone: Backbone, words: int) -> dict[str, Room]:
     """Returns the room for the numbers of a row's words in the file."""
-    return {ROWS: Room((words,), word_vectors.NONE)} if self.shapes(backbone, words) else {}
+    return {ROWS: Room((words,), whole_words.NONE)} if self.shapes(backbone, words) else {}
 
   def shapes(self, backbone: Backbone, words: int) -> dict[str, jax.ShapeDtypeStruct]:
     """Returns the shape of a row's vectors, if the model reads them."""
-    room = backbone.config.beside(words).get(word_vectors.VECTORS)
-    return {word_vectors.VECTORS: jax.ShapeDtypeStruct(room.shape, room.dtype)} if room else {}
+    room = backbone.config.beside(words).get(whole_words.VECTORS)
+    return {whole_words.VECTORS: jax.ShapeDtypeStruct(room.shape, room.dtype)} if room else {}
 
   def batch(self, backbone: Backbone, arrays: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
     """Returns a batch with vectors in the place of their numbers, zero where there is none."""
     numbers = arrays.pop(ROWS, None)
     if numbers is None:
       return arrays
-    return arrays | {word_vectors.VECTORS: open_vectors(self.folder)[numbers]}
+    return arrays | {whole_words.VECTORS: open_vectors(self.folder)[numbers]}
 
 
 class Tagged(NamedTuple):
@@ -110,7 +110,7 @@ class Beside(NamedTuple):
     """Returns the arrays of a row that has the pieces from `left` to before `right`."""
     arrays = self.tokenizer.beside(self.words[left:right])
     if self.vectors is not None:
-      arrays[ROWS] = np.pad(self.vectors[left:right], 1, constant_values=word_vectors.NONE)
+      arrays[ROWS] = np.pad(self.vectors[left:right], 1, constant_values=whole_words.NONE)
     return arrays
 
 

@@ -18,12 +18,12 @@ from luke_jax.nn import crf
 from luke_jax.nn.losses import IGNORED, target_weights
 from luke_jax.tasks.contract import RowLogits, TextTask
 from luke_jax.tasks.evaluation import Evaluation
-from luke_jax.tasks.ner import files
+from luke_jax.tasks.ner import files, score
 from luke_jax.tasks.ner.columns import check_names
-from luke_jax.tasks.ner.documents import NamesExample, by_characters, to_words
+from luke_jax.tasks.ner.documents import NamesExample, by_characters, labelled, to_words
 from luke_jax.tasks.ner.tags import PREFIXES, Scheme, is_tag, may_follow, scheme_of_labels
 from luke_jax.tasks.predictions import Missed, Span, TaggedSpans
-from luke_jax.tasks.tagging import features, score
+from luke_jax.tasks.tagging import features
 from luke_jax.tasks.tagging.features import WordVectors, spans_of
 from luke_jax.text import Processor, Row
 from luke_jax.text.rows import Sizes
@@ -197,8 +197,15 @@ class Tagging(TextTask[NamesExample, TaggedSpans]):
   def evaluate(
     self, examples: Sequence[NamesExample], predictions: Sequence[TaggedSpans]
   ) -> Evaluation:
-    """Returns F1 of entities and the figures around it."""
-    return score.evaluate(examples, predictions)
+    """Returns F1 of entities, the figures around it, and F1 of tags as conlleval reads them."""
+    evaluation = score.evaluate(examples, predictions)
+    any_tags = [
+      set(labelled(spans_of(x, tagged.tags, tagged.scores, None)))
+      for x, tagged in zip(examples, predictions, strict=True)
+    ]
+    lenient = score.score([set(x.spans or ()) for x in examples], any_tags)
+    scores = {**evaluation.scores, "lenient_f1": lenient["f1"]}
+    return dataclasses.replace(evaluation, scores=scores)
 
   def to_prediction(self, example: NamesExample, prediction: TaggedSpans) -> dict[str, object]:
     """Returns a document's line in a file of predictions."""

@@ -9,11 +9,10 @@ import numpy as np
 
 from luke_jax.errors import InputError
 from luke_jax.formats.files import Faults
-from luke_jax.tasks.aligned import AlignedVectors, Aligner, aligner
+from luke_jax.tasks.aligned import AlignedVectors, Aligner, aligner, marked_rows
 from luke_jax.tasks.contract import RowLogits, TextTask
 from luke_jax.tasks.evaluation import Evaluation
 from luke_jax.tasks.label_checks import check_label
-from luke_jax.tasks.marked import marked_rows
 from luke_jax.tasks.predictions import Span, Types
 from luke_jax.tasks.typing import score
 from luke_jax.tasks.typing.files import COLUMNS, TypingExample, parse, read

@@ -26,9 +26,8 @@ from luke_jax.wiki.read.wikidata import (
   read_names,
   read_sql,
 )
-from luke_jax.wiki.stages.files import save_array
 from luke_jax.wiki.stages.linked_sentences import Sentence, split_paragraph
-from luke_jax.wiki.stages.page_stage import Shards, shards_of
+from luke_jax.wiki.stages.page_stage import NOWHERE, Shards, Titles, shards_of
 from luke_jax.wiki.stages.progress import StageProgress
 from luke_jax.wiki.stages.stage import (
   MANIFEST,
@@ -39,8 +38,8 @@ from luke_jax.wiki.stages.stage import (
   discard,
   finished,
   read_finished,
+  save_array,
 )
-from luke_jax.wiki.stages.title_stage import NOWHERE, Titles
 
 CARD = "README.md"
 _TABLES: tuple[tables.TableName, ...] = ("pages", "sentences", "links")

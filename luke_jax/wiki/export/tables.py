@@ -3,6 +3,7 @@
 import contextlib
 import dataclasses
 import gzip
+import importlib.resources
 import io
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -17,50 +18,6 @@ Form = Literal["parquet", "jsonl"]
 SUFFIXES: dict[Form, str] = {"parquet": ".parquet", "jsonl": ".jsonl.gz"}
 _EXPECTED = "expected a table of luke-jax wiki export; export an older one's build again"
 _ROWS = {"pages": 500, "sentences": 10_000, "links": 10_000}  # of a group, which are in memory
-_HEAD = """---
-language: {language}
-license: {licence}
-task_categories: [token-classification, text-classification]
-tags: [entity-linking, wikipedia]
-configs:
-{configs}---
-"""
-_BODY = """
-# {name}: pages, sentences and links
-
-Made by `luke-jax wiki export`. The text is that of {name}: of a Wikipedia it may be passed on under
-CC BY-SA 4.0 with the names of its authors, for whom each page's id stands
-(`https://{language}.wikipedia.org/?curid=ID`). Of another source's text, put its licence here.
-
-| table | rows |
-|---|---|
-{rows}
-
-{items} Links that go over two sentences are in no table: {dropped:,}.
-
-## To read
-
-```python
-from datasets import load_dataset
-
-sentences = load_dataset(FOLDER, "sentences", split="train")
-```
-
-```python
-import pandas
-
-pages = pandas.{pandas}
-```
-
-```python
-from luke_jax.wiki.export.read import read_pages, read_sentences
-
-types = {{page.title: page.type_phrase for page in read_pages(FOLDER, text=False)}}
-for sentence in read_sentences(FOLDER, linked=True):
-  for link in sentence.links:
-    assert sentence.text[link.start : link.end] == link.text
-```
-"""
 _ALSO = """
 ## {table}
 
@@ -296,14 +253,6 @@ def card(site: Mapping[str, Any], done: Done, form: Form, items: bool) -> str:
   first = f"{{FOLDER}}/data/pages-00000-of-{len(done.shards):05}{suffix}"
   read = f'read_parquet(f"{first}")' if form == "parquet" else f'read_json(f"{first}", lines=True)'
   name = site["database"] or language
-  body = _BODY.format(
-    name=name,
-    language=language,
-    rows="\n".join(f"| {table} | {counts.get(table, 0):,} |" for table in COLUMNS),
-    items="Items are those of Wikidata." if items else "No items of Wikidata were given.",
-    dropped=counts.get("dropped: links across sentences", 0),
-    pandas=read,
-  )
   tables = {**COLUMNS, "links of a sentence": columns_of(ExportedLink)}
   also = [
     _ALSO.format(
@@ -313,5 +262,15 @@ def card(site: Mapping[str, Any], done: Done, form: Form, items: bool) -> str:
     for table, of in tables.items()
   ]
   licence = "cc-by-sa-4.0" if name == f"{language}wiki" else "other"
-  head = _HEAD.format(language=language, configs=configs, licence=licence)
-  return head + body + "".join(also)
+  template = importlib.resources.files("luke_jax.wiki.export").joinpath("card.md")
+  about = template.read_text("utf-8").format(
+    name=name,
+    language=language,
+    licence=licence,
+    configs=configs,
+    rows="\n".join(f"| {table} | {counts.get(table, 0):,} |" for table in COLUMNS),
+    items="Items are those of Wikidata." if items else "No items of Wikidata were given.",
+    dropped=counts.get("dropped: links across sentences", 0),
+    pandas=read,
+  )
+  return about + "".join(also)

@@ -15,11 +15,9 @@ from luke_jax.text.alignment import AlignedEntity
 from luke_jax.wiki.mentions.table import Candidate, Mentions
 from luke_jax.wiki.read.pages import Page, page_from_bytes
 from luke_jax.wiki.read.wikidata import read_names
-from luke_jax.wiki.stages.files import open_records
-from luke_jax.wiki.stages.page_stage import shard_path, shards_of
-from luke_jax.wiki.stages.stage import MANIFEST, check_made_of, read_finished
+from luke_jax.wiki.stages.page_stage import NOWHERE, Titles, shard_path, shards_of
+from luke_jax.wiki.stages.stage import MANIFEST, check_made_of, open_records, read_finished
 from luke_jax.wiki.stages.string_table import ABSENT
-from luke_jax.wiki.stages.title_stage import NOWHERE, Titles
 from luke_jax.wiki.stages.tokens import TOKEN, folded_token, name_of, token_hashes
 
 # Below the first, which is the paper's for SQuAD, a name is hardly ever a link. A text from an

@@ -13,12 +13,7 @@ from typing import NamedTuple
 
 from luke_jax.text.sentences import split_sentences
 from luke_jax.wiki.read.dump import Site, folded
-from luke_jax.wiki.read.languages import (
-  DESCRIPTIONS,
-  INFOBOXES,
-  LOCAL_DESCRIPTIONS,
-  LOCAL_INFOBOXES,
-)
+from luke_jax.wiki.read.languages import DESCRIPTIONS, INFOBOXES, LANGUAGES, Language
 from luke_jax.wiki.read.titles import decoded
 from luke_jax.wiki.read.type_grammars import GRAMMARS, Grammar
 
@@ -91,11 +86,12 @@ class _Patterns(NamedTuple):
 
 @lru_cache(maxsize=8)
 def _patterns(site: Site) -> _Patterns:
-  names = _alternatives((*DESCRIPTIONS, *LOCAL_DESCRIPTIONS.get(site.language, ())))
+  words = LANGUAGES.get(site.language, Language())
+  names = _alternatives((*DESCRIPTIONS, *words.descriptions))
   # A template's name is short, and bounds keep text full of `{{` from being read again and again.
   value = r"\s{0,9}\|\s{0,9}(?:1\s{0,9}=\s{0,9})?([^{}|\n]{0,400})"
   description = rf"\{{\{{\s{{0,9}}(?:{names}){value}|\{{\{{SHORTDESC:([^{{}}|\n]{{0,400}})"
-  boxes = _alternatives((*INFOBOXES, *LOCAL_INFOBOXES.get(site.language, ())))
+  boxes = _alternatives((*INFOBOXES, *words.infoboxes))
   infobox = rf"\{{\{{\s{{0,9}}([^{{}}|\n<>]{{0,80}}?(?:{boxes})[^{{}}|\n<>]{{0,80}})(?=[|}}\n<])"
   prefixes = [prefix for prefix, number in site.namespaces.items() if number == _CATEGORY]
   category = rf"\[\[[ _]{{0,9}}(?:{_alternatives(prefixes)})[ _]{{0,9}}:([^\[\]|\n]{{1,255}})"

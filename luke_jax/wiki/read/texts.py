@@ -15,12 +15,12 @@ from urllib.parse import unquote
 from luke_jax.errors import InputError, not_installed
 from luke_jax.files import Path, sizes
 from luke_jax.files.copies import local
+from luke_jax.wiki.read.dump import SKIPPED, WITHOUT_IT
 from luke_jax.wiki.read.dump_files import AGAIN, LONGEST, chunks, kind_of, stream_starts
-from luke_jax.wiki.read.dump_parts import SKIPPED, WITHOUT_IT
 from luke_jax.wiki.read.facts import facts_of_text
 from luke_jax.wiki.read.markup import Paragraph
-from luke_jax.wiki.read.normal_form import normalized_form
 from luke_jax.wiki.read.pages import Page
+from luke_jax.wiki.read.titles import normalized_form
 
 Form = Literal["doc", "json", "parquet", "folder"]
 

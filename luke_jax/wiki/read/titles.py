@@ -5,15 +5,36 @@ the like stay, as do Georgian letters and the digraphs in title case (ǅ). In Tu
 Azerbaijani the capital of i is İ.
 """
 
+import itertools
 import re
 import unicodedata
 from html.entities import html5
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 from urllib.parse import unquote
 
 from luke_jax.wiki.read.dump import Site, folded
 from luke_jax.wiki.read.languages import DOTTED_I, LANGUAGE_PREFIXES, PROJECT_PREFIXES
-from luke_jax.wiki.read.normal_form import normalized_form
+
+_QUICK = 256  # characters that Python normalizes in a few microseconds, whatever they are
+
+
+def normalized_form(form: Literal["NFC", "NFD"], text: str) -> str:
+  """Returns the text in a normal form.
+
+  Python sorts a run of combining marks in a time that grows with the square of its length, so
+  longer texts get theirs sorted first.
+  """
+  return unicodedata.normalize(form, text if len(text) <= _QUICK else _sorted_marks(text))
+
+
+def _sorted_marks(text: str) -> str:
+  """Returns the text decomposed and its marks in the canonical order, which is no other text."""
+  decomposed = "".join([unicodedata.normalize("NFD", character) for character in text])
+  runs = itertools.groupby(decomposed, key=lambda character: unicodedata.combining(character) > 0)
+  return "".join(
+    ["".join(sorted(run, key=unicodedata.combining) if marks else run) for marks, run in runs]
+  )
+
 
 # A title of these alone only needs its capital: letters that no mark combines with, single spaces
 # and a little punctuation.

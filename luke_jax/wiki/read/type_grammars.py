@@ -1,6 +1,8 @@
 """Words of each language before, within and after the phrase that states a page's type."""
 
+import importlib.resources
 import re
+import tomllib
 from typing import NamedTuple
 
 
@@ -34,40 +36,27 @@ class Grammar(NamedTuple):
   others: re.Pattern  # phrases that are said of others than the page
 
 
-def _words(text: str) -> frozenset[str]:
-  return frozenset(text.split())
+_WORDS = tomllib.loads(
+  importlib.resources.files("luke_jax.wiki.read").joinpath("type_words.toml").read_text("utf-8")
+)
 
 
-_NUMBERS = (
-  "first|second|third|fourth|fifth|sixth|seventh|eighth|ninth|tenth|eleventh|twelfth|thirteenth"
-  "|fourteenth|fifteenth|sixteenth|seventeenth|eighteenth|nineteenth|twentieth|final|last|next"
-)
-_COUNTS = "two|three|four|five|six|seven|eight|nine|ten"
-_SUPERLATIVES = (
-  "largest|biggest|oldest|highest|tallest|longest|smallest|youngest|fastest|deepest|earliest|latest"
-  "|newest|greatest|lowest|richest|strongest|busiest|nearest|northernmost|southernmost|easternmost"
-  "|westernmost|best|finest|most"
-)
-_SUPERLATIVE_OF = (
-  "important|common|populous|famous|popular|notable|prominent|influential|successful|widely used"
-  "|widespread|significant|recent|prestigious|running|lived|serving|standing|known"
-)
-_ADVERBS = (
-  "also|still|currently|now|originally|generally|usually|often|once|formerly|perhaps|probably"
-  "|arguably|simply|essentially|technically|primarily|mainly|mostly|typically|effectively|really"
-  "|officially|initially|historically|today|considered|regarded as|thus|therefore|itself|in fact"
-  "|commonly|traditionally|either|both|, [a-z ]{1,20},"
-)
-_ROLES = (
-  "king|queen|emperor|empress|prince|princess|duke|duchess|count|countess|earl|baron|lord|bishop"
-  "|archbishop|archdeacon|dean|abbot|abbess|pope|patriarch|president|chairman|chairwoman"
-  "|chairperson|chancellor|governor|mayor|minister|secretary|professor|director|founder|co-founder"
-  "|editor|member|head|ruler|sultan|caliph|khan|shah|tsar|consul|prefect|sheriff|ambassador"
-)
-_EVENTS = (
-  "team|event|competition|tournament|season|election|elections|race|championship|championships"
-  "|ceremony|final|match|game"
-)
+def _any_of(name: str) -> str:
+  """Returns the pattern of any of some words of English."""
+  return "|".join(_WORDS["en"][name])
+
+
+def _words(name: str) -> frozenset[str]:
+  return frozenset(_WORDS["en"][name].split())
+
+
+_NUMBERS = _any_of("numbers")
+_COUNTS = _any_of("counts")
+_SUPERLATIVES = _any_of("superlatives")
+_SUPERLATIVE_OF = _any_of("superlative_of")
+_ADVERBS = _any_of("adverbs")
+_ROLES = _any_of("roles")
+_EVENTS = _any_of("events")
 
 _ENGLISH = Grammar(
   verb=re.compile(
@@ -94,42 +83,12 @@ _ENGLISH = Grammar(
     r"(?: (?:at|of|in|for|to) [^.,;]{1,60}?)? (?:represented|represents|took place|takes place"
     r"|was held|were held|was played|was contested|competed|competes)\b"
   ),
-  ends=_words(
-    "that which who whom whose where when while whereby wherein whereas why how if because"
-    " but not or nor is was are were be been has had have can could may might will would"
-    " should does did do a an the this these those his her its their he she it they we you i"
-    " also then including such so both either one only just currently now there here due"
-    " usually often formerly originally primarily mainly mostly today later better more most"
-    " less plus"
-  ),
-  prepositions=_words(
-    "of in on at by for from with without to into within between among near around about"
-    " against under over above below during since until till after before through along across"
-    " as like via per than upon inside outside behind beyond toward towards throughout despite"
-    " amid off onto out alongside beside besides concerning regarding following opposite"
-    " adjacent"
-  ),
-  articles=_words("a an the his her its their"),
-  after=_words(
-    "located situated based founded established used born held released directed written"
-    " produced created developed published designed built owned operated played performed"
-    " recorded composed named called set made formed featuring starring serving consisting"
-    " containing comprising belonging living working specializing specialising playing"
-    " competing covering involving dealing found taken seen shown sung led run won fought"
-    " drawn told begun spoken grown sold thrown hosted broadcast aired starred co-written co-"
-    " produced co-founded co-directed stationed headquartered originating connecting linking"
-    " flowing describing representing depicting lying aimed dedicated devoted providing"
-    " offering focusing focused operating having using being meaning studying resulting"
-    " beginning ending ranging spanning extending allowing showing adapted intended"
-  ),
-  adjectives=_words(
-    "native endemic available responsible capable common active notable famous eligible"
-    " similar related equivalent unique prominent popular typical able associated rich known"
-  ),
-  directions=_words(
-    "north south east west north-east north-west south-east south-west northeast northwest"
-    " southeast southwest"
-  ),
+  ends=_words("ends"),
+  prepositions=_words("prepositions"),
+  articles=_words("articles"),
+  after=_words("after"),
+  adjectives=_words("adjectives"),
+  directions=_words("directions"),
   participle=re.compile(r"[a-z]+ed|[a-z]+ing|given"),
   gerund="ing",
   adjective=re.compile(
@@ -138,18 +97,12 @@ _ENGLISH = Grammar(
     r"|[A-Za-z-]+-(?:sized|born|based|style|made)"
     r"|[a-z-]+(?:rue|ous|ful|less|ible|able|ary|ern|ish|[^cn]al|ed|ic|ive)"
   ),
-  whole=_words(
-    "species genus genera subgenus subspecies family subfamily superfamily order suborder"
-    " tribe type kind sort form breed variety cultivar strain class group set series"
-    " collection piece work part list member branch system style pair body act members range"
-    " field method process state school game line point area section subset category version"
-    " variant division unit edition season episode installment instalment"
-  ),
-  joins=_words("but or yet"),
+  whole=_words("whole"),
+  joins=_words("joins"),
   conjunction="and",
   of="of",
   to="to",
-  nouns=_words("final"),
+  nouns=_words("nouns"),
   list="list",
   lists=re.compile(r"(?:Lists? of|Listed buildings in|Deaths in) "),
   no_type=re.compile(r" \(disambiguation\)$"),

@@ -14,12 +14,11 @@ from luke_jax.text.rows import whole_number
 from luke_jax.wiki.read.dump import Site
 from luke_jax.wiki.read.texts import text_files
 from luke_jax.wiki.stages.packing import SPECIAL_WORDS, MakeRecords
-from luke_jax.wiki.stages.page_stage import Shards, shards_of
+from luke_jax.wiki.stages.page_stage import MakeTitles, Shards, shards_of
 from luke_jax.wiki.stages.progress import StageProgress
 from luke_jax.wiki.stages.shuffle_stage import Scatter, Shuffle
 from luke_jax.wiki.stages.sources import BuildSource, Settings, source_of
 from luke_jax.wiki.stages.stage import MANIFEST, Done, Engine, Stage, discard, finished
-from luke_jax.wiki.stages.title_stage import MakeTitles
 from luke_jax.wiki.stages.vocabulary_stage import SPECIAL, VOCABULARY, CountLinks, MakeVocabulary
 
 StageName = Literal["pages", "titles", "counts", "vocabulary", "records", "pretraining"]

@@ -20,10 +20,9 @@ from luke_jax.text import Tokenizer, load_tokenizer
 from luke_jax.text.byte_level import ByteLevelTokenizer
 from luke_jax.text.sentence_piece import SentencePieceTokenizer
 from luke_jax.wiki.read.markup import Paragraph
-from luke_jax.wiki.stages.files import write_records
 from luke_jax.wiki.stages.linked_sentences import Sentence, split_paragraph
-from luke_jax.wiki.stages.page_stage import Shards, shard_path
-from luke_jax.wiki.stages.title_stage import NOWHERE, Titles
+from luke_jax.wiki.stages.page_stage import NOWHERE, Shards, Titles, shard_path
+from luke_jax.wiki.stages.stage import write_records
 from luke_jax.wiki.stages.vocabulary_stage import IDS, UNKNOWN_ID
 
 WIDTH = 4  # bytes of an id

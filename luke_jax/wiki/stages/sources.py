@@ -18,9 +18,8 @@ from typing import Any
 
 from luke_jax.errors import InputError
 from luke_jax.files import Path, read_text, sha256, whole
-from luke_jax.wiki.read.dump import Site, read_site
+from luke_jax.wiki.read.dump import Site, read_site, split_dumps
 from luke_jax.wiki.read.dump_files import KINDS
-from luke_jax.wiki.read.dump_parts import split_dumps
 from luke_jax.wiki.read.languages import LANGUAGE_PREFIXES
 from luke_jax.wiki.read.own_names import base_title
 from luke_jax.wiki.read.pages import Page
@@ -34,7 +33,6 @@ from luke_jax.wiki.read.texts import (
   text_files,
 )
 from luke_jax.wiki.read.type_grammars import GRAMMARS
-from luke_jax.wiki.stages.files import lines_of
 from luke_jax.wiki.stages.packing import RecordLimits
 from luke_jax.wiki.stages.page_stage import MakePages, Shards, shards_of, write_pages
 from luke_jax.wiki.stages.plain_mentions import (
@@ -46,7 +44,7 @@ from luke_jax.wiki.stages.plain_mentions import (
   as_string,
 )
 from luke_jax.wiki.stages.shuffle_stage import RECORDS_PER_FILE
-from luke_jax.wiki.stages.stage import Done, Stage
+from luke_jax.wiki.stages.stage import Done, Stage, lines_of
 from luke_jax.wiki.stages.tokens import name_of, write_named
 from luke_jax.wiki.stages.vocabulary_stage import Selection
 

@@ -13,7 +13,7 @@ import numpy as np
 from luke_jax.errors import InputError
 from luke_jax.files import Path, whole
 from luke_jax.files.copies import local
-from luke_jax.wiki.stages.files import save_array
+from luke_jax.wiki.stages.stage import save_array
 
 BLOB, OFFSETS, SLOTS = "strings.bin", "offsets.npy", "slots.npy"
 ABSENT = -1

@@ -23,8 +23,8 @@ import numpy as np
 from luke_jax.errors import InputError
 from luke_jax.files import Path
 from luke_jax.files.copies import local
-from luke_jax.wiki.read.normal_form import normalized_form
-from luke_jax.wiki.stages.files import save_array
+from luke_jax.wiki.read.titles import normalized_form
+from luke_jax.wiki.stages.stage import save_array
 from luke_jax.wiki.stages.string_table import ABSENT, StringTable, write_string_table
 
 _KEYS, _NAMES, _BUCKETS = "beginnings.npy", "beginning_names.npy", "beginning_buckets.npy"

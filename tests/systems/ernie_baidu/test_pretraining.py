@@ -10,12 +10,13 @@ import pytest
 from networks import backbone
 from small_systems import small
 
+from data.ernie_baidu.units import write_units
 from luke_jax.errors import InputError
 from luke_jax.files import Path as LukePath
 from luke_jax.nn.losses import IGNORED
 from luke_jax.systems.ernie_baidu import ErnieBaiduConfig
 from luke_jax.systems.ernie_baidu.pretraining import UnitPretraining
-from luke_jax.systems.ernie_baidu.units import UnitInstance, write_units
+from luke_jax.systems.ernie_baidu.units import UnitInstance
 
 CHOSEN = backbone(small(ErnieBaiduConfig, vocab_size=18_000))
 WORDS = 24

@@ -11,12 +11,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from peak_memory import PEAK
 
+from data.ernie_baidu.units import write_units
 from luke_jax.errors import InputError
 from luke_jax.files import Path as LukePath
 from luke_jax.pipeline.reads import clear_caches
-from luke_jax.systems.ernie_baidu import unit_files, units
-from luke_jax.systems.ernie_baidu.unit_files import UnitInstances, read_units
-from luke_jax.systems.ernie_baidu.units import UnitInstance, _any, _plain, write_units
+from luke_jax.systems.ernie_baidu import units
+from luke_jax.systems.ernie_baidu.units import UnitInstance, UnitInstances, _any, _plain, read_units
 
 GOOD = "1 7 8 2;0 0 0 0;0 1 2 3;-1 0 1 -1;1"
 
@@ -115,13 +115,13 @@ def ids(path):
 
 def test_a_file_is_parsed_once_and_again_when_it_changes(tmp_path, monkeypatch):
   path, parsed = tmp_path / "x.gz", []
-  fill = unit_files._fill
+  fill = units._fill
 
   def counted(*arguments):
     parsed.append(arguments)
     fill(*arguments)
 
-  monkeypatch.setattr(unit_files, "_fill", counted)
+  monkeypatch.setattr(units, "_fill", counted)
   for count in (3, 4):
     made = instances(count)
     write_units(LukePath(path), made)
@@ -163,7 +163,7 @@ def test_files_in_a_bucket(bucket, tmp_path):
 # What a process has for itself: pages of files are shared.
 READ = f"""
 import pickle, sys
-from luke_jax.systems.ernie_baidu.unit_files import read_units
+from luke_jax.systems.ernie_baidu.units import read_units
 {PEAK}
 def own():
   with open("/proc/self/status") as file:

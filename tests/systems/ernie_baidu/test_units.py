@@ -8,14 +8,14 @@ import numpy as np
 import pytest
 
 from data.ernie_baidu import units as program
+from data.ernie_baidu.units import write_units
 from luke_jax.cli import script
 from luke_jax.errors import InputError
 from luke_jax.files import Path as LukePath
-from luke_jax.pipeline.instances import NONE
 from luke_jax.pipeline.rows import MaskIds
+from luke_jax.pipeline.stored import NONE
 from luke_jax.systems.ernie_baidu.pretraining import Texts, mask_units, masked_texts, single
-from luke_jax.systems.ernie_baidu.unit_files import UnitInstances, read_units
-from luke_jax.systems.ernie_baidu.units import UnitInstance, write_units
+from luke_jax.systems.ernie_baidu.units import UnitInstance, UnitInstances, read_units
 from luke_jax.text import load_tokenizer
 
 VOCABULARY = MaskIds(3, 1, 18_000)

@@ -13,12 +13,19 @@ from luke_jax.models.network import Network, abstract_params
 from luke_jax.nn.layers import LayerNorm, Numerics
 from luke_jax.nn.losses import IGNORED
 from luke_jax.nn.queries import AttentionSizes
-from luke_jax.systems.ernie_thu import ErnieThuConfig, heads
-from luke_jax.systems.ernie_thu.encoder import FusedLayer, Fusion, LayerSizes, Masks, Streams
-from luke_jax.systems.ernie_thu.heads import AlignedEntities, WordCandidates
+from luke_jax.systems.ernie_thu import ErnieThuConfig, encoder
+from luke_jax.systems.ernie_thu.encoder import (
+  AlignedEntities,
+  FusedLayer,
+  Fusion,
+  LayerSizes,
+  Masks,
+  Streams,
+  WordCandidates,
+)
 
 EXACT = Numerics(epsilon=1e-12)
-entity_scores = jax.jit(heads.entity_scores, static_argnames="whole_batch")
+entity_scores = jax.jit(encoder.entity_scores, static_argnames="whole_batch")
 
 
 def g(shape, c):

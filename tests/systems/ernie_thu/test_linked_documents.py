@@ -12,8 +12,8 @@ from data.ernie_baidu import units
 from data.ernie_thu import pairs
 from data.ernie_thu.linked_documents import LinkedDocuments
 from luke_jax.cli import main, script
-from luke_jax.pipeline.instances import StoredInstances
-from luke_jax.systems.ernie_baidu.unit_files import read_units
+from luke_jax.pipeline.stored import StoredInstances
+from luke_jax.systems.ernie_baidu.units import read_units
 from luke_jax.text import load_tokenizer
 from luke_jax.wiki.mentions.annotate import MentionLinker
 

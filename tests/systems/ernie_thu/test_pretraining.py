@@ -9,10 +9,11 @@ from networks import backbone
 from small_systems import small
 from tiny_runs import trained
 
+from data.ernie_thu.pairs import write_instances
 from luke_jax.errors import InputError
 from luke_jax.nn.losses import IGNORED
 from luke_jax.pipeline.batches import Data
-from luke_jax.pipeline.instances import Instance, write_instances
+from luke_jax.pipeline.stored import Instance
 from luke_jax.systems.bert import BertConfig
 from luke_jax.systems.ernie_thu import ErnieThuConfig
 from luke_jax.systems.ernie_thu.pretraining import AlignedPretraining

@@ -6,6 +6,7 @@ import struct
 import numpy as np
 import pytest
 
+from data.ernie_thu.pairs import write_instances
 from data.ernie_thu.sentence_pairs import (
   PairMaker,
   PairSettings,
@@ -14,8 +15,8 @@ from data.ernie_thu.sentence_pairs import (
   read_documents,
 )
 from luke_jax.errors import InputError
-from luke_jax.pipeline.instances import StoredInstances, write_instances
 from luke_jax.pipeline.rows import MaskIds
+from luke_jax.pipeline.stored import StoredInstances
 from luke_jax.systems.ernie_thu.pretraining import corrupted
 from luke_jax.text.tokenizer import BERT, SpecialTokens
 

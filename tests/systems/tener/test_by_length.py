@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 
 from luke_jax.nn.layers import Dropout, Numerics
-from luke_jax.systems.tener.characters import PART, CharacterEncoder, by_length
-from luke_jax.systems.tener.layers import RelativeSizes
+from luke_jax.systems.tener.layers import PART, CharacterEncoder, RelativeSizes, by_length
 from luke_jax.training.mesh import MeshShape, make_mesh
 
 LONGEST, WIDTH, KINDS = 30, 6, 11

@@ -18,10 +18,10 @@ from luke_jax.heads.kinds import make_head
 from luke_jax.models.keys import flatten
 from luke_jax.models.network import Network, abstract_params, initial_params
 from luke_jax.models.system import TokenCounts
-from luke_jax.plan.flops import step_flops
+from luke_jax.plan.plan import step_flops
 from luke_jax.systems.tener import TenerConfig, encoder
-from luke_jax.systems.tener.characters import CharacterEncoder
 from luke_jax.systems.tener.encoder import character_attention, numerics
+from luke_jax.systems.tener.layers import CharacterEncoder
 
 CHARACTERS, BIGRAMS, LAYERS, WIDTH = 19, 23, 3, 7
 ALL = {"character_vocab_size": CHARACTERS, "bigram_vocab_size": BIGRAMS}

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from luke_jax.systems.transe.known import KnownTriples
+from luke_jax.systems.transe.records import KnownTriples
 
 
 @pytest.fixture(scope="module")

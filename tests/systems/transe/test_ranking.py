@@ -12,7 +12,7 @@ import pytest
 
 from luke_jax.graph.triples import read_graph
 from luke_jax.systems.transe import ranking
-from luke_jax.systems.transe.known import KnownTriples
+from luke_jax.systems.transe.records import KnownTriples
 from luke_jax.training.mesh import MeshShape, make_mesh
 
 ROOT = Path(__file__).parents[3]

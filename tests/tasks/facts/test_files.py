@@ -9,7 +9,7 @@ from marked_tasks import written
 
 from luke_jax.errors import InputError
 from luke_jax.formats.files import Faults
-from luke_jax.tasks.facts.dates import dates_in
+from luke_jax.inference.triples import dates_in
 from luke_jax.tasks.facts.files import FactsExample, Holds, NameOfText, parse, read, to_json
 
 TEXT = "Ana Lund joined Orca. Lund was born in 1963."

@@ -54,26 +54,6 @@ def test_tweeki_and_reddit_have_titles_beside_spans(tmp_path):
       examples(tmp_path, post | change)
 
 
-GUM = """# newdoc id = d1
-1\tThe\tthe\tDET\tDT\t_\t2\tdet\t_\tEntity=(1-place-new-nnnnn-cf1-2,3-coref-New_Castrel%2C_A(2-x-new-n-c-1-sgl)
-2\tNew\tnew\tPROPN\tNNP\t_\t0\troot\t_\t_
-3\tCastrel\tcastrel\tPROPN\tNNP\t_\t2\tflat\t_\tEntity=1)|SpaceAfter=No
-4\t,\t,\tPUNCT\t,\t_\t2\tpunct\t_\t_
-5\tit\tit\tPRON\tPRP\t_\t2\tx\t_\tEntity=(1-place-giv:act-nnnnn-cf1-1-ana-New_Castrel)
-"""
-
-
-def test_documents_of_gum_have_named_mentions_with_a_title(tmp_path):
-  file = Path(tmp_path / "a.conllu")
-  file.write_text(GUM, encoding="utf-8")
-  (example,) = read(file, Faults())
-  assert example.text == "The New Castrel, it"
-  assert example.mentions == (LinkedMention(4, 15, "New Castrel, A"),)
-  file.write_text(GUM.replace("Entity=1)", "Entity=3)"), encoding="utf-8")
-  with pytest.raises(InputError, match="document d1: word 3: '3\\)'; expected a mention to close"):
-    read(file, Faults())
-
-
 def test_entities_are_the_same_by_items_or_by_titles():
   ana = Meaning("Ana", "Q7")
   assert ana.same(Meaning("Another", "Q7")) and not ana.same(Meaning("Ana", "Q8"))

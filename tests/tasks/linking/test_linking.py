@@ -24,12 +24,11 @@ from luke_jax.systems.bert import BertConfig
 from luke_jax.systems.luke import LukeConfig
 from luke_jax.systems.luke.encoder import LukeEncoder
 from luke_jax.tasks import contract
-from luke_jax.tasks.linking import finding, score
+from luke_jax.tasks.linking import score
 from luke_jax.tasks.linking.candidates import candidates_in
 from luke_jax.tasks.linking.files import LinkedMention, LinkingExample, parse, read, to_json
-from luke_jax.tasks.linking.finding import names_in
 from luke_jax.tasks.linking.knowledge import About, Knowledge, lines_of, write_knowledge
-from luke_jax.tasks.linking.names import NONE, Meanings, key_of
+from luke_jax.tasks.linking.names import NONE, Meanings, key_of, names_in
 from luke_jax.tasks.linking.score import Meaning
 from luke_jax.tasks.linking.task import EntityLinking
 from luke_jax.tasks.predictions import Link
@@ -159,7 +158,7 @@ def test_names_are_found_across_the_parts_that_are_looked_up_at_once(monkeypatch
   text = "A B C D E F G H"
   names = {"B C", "C D", "E F G"}
   expected = list(names_in(text, names.__and__))
-  monkeypatch.setattr(finding, "AT_ONCE", 2)
+  monkeypatch.setattr("luke_jax.tasks.linking.names.AT_ONCE", 2)
   assert list(names_in(text, names.__and__)) == expected == [(2, 5), (8, 13)]
 
 

@@ -5,9 +5,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from luke_jax.tasks.qa.decoding import Choice, decode
 from luke_jax.tasks.qa.features import Window
 from luke_jax.tasks.qa.files import QuestionExample
+from luke_jax.tasks.qa.task import Choice, decode
 from luke_jax.text import Row
 
 TEXT = "Rye is an old town of Sussex"

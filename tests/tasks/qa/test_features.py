@@ -11,7 +11,6 @@ from tiny import tiny_processor
 
 from luke_jax.errors import InputError
 from luke_jax.formats.files import Faults
-from luke_jax.tasks.qa.decoding import Choice, decode
 from luke_jax.tasks.qa.features import (
   NOWHERE,
   WHOLE,
@@ -21,6 +20,7 @@ from luke_jax.tasks.qa.features import (
   spaced_words,
 )
 from luke_jax.tasks.qa.files import EntityReference, QuestionExample
+from luke_jax.tasks.qa.task import Choice, decode
 from luke_jax.text import EntityVocab, RowEntity
 from luke_jax.text.parts import TextWithEntities
 from luke_jax.text.tokenizer import SPECIAL

@@ -12,11 +12,10 @@ from luke_jax.formats.files import Faults
 from luke_jax.pipeline.batches import Data
 from luke_jax.systems.luke import LukeConfig
 from luke_jax.tasks.answers import normalized
-from luke_jax.tasks.qa.decoding import Choice, decode
 from luke_jax.tasks.qa.features import PassageLimits, features
 from luke_jax.tasks.qa.files import read
 from luke_jax.tasks.qa.score import score, score_file
-from luke_jax.tasks.qa.task import QuestionAnswering
+from luke_jax.tasks.qa.task import Choice, QuestionAnswering, decode
 from luke_jax.text import Processor, load_tokenizer, save_processor
 from luke_jax.text.entity_vocab import SPECIAL_ENTITIES
 from luke_jax.training.experiment import Experiment, Run

@@ -14,9 +14,8 @@ from small_wikis import build_wiki
 
 from luke_jax.cli import main, wiki_annotate
 from luke_jax.wiki.mentions.annotate import BuiltPages, annotate, annotate_with, names_on_page
-from luke_jax.wiki.mentions.build import make_mentions
 from luke_jax.wiki.mentions.stages import Filter
-from luke_jax.wiki.mentions.table import Mentions
+from luke_jax.wiki.mentions.table import Mentions, make_mentions
 from luke_jax.wiki.stages.engines import local
 from luke_jax.wiki.stages.tokens import TOKEN, folded_token, name_of
 

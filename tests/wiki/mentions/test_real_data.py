@@ -7,9 +7,8 @@ import pytest
 from small_wikis import TOKENIZER
 
 from luke_jax.wiki.mentions.annotate import BuiltPages, annotate, annotate_with, names_on_page
-from luke_jax.wiki.mentions.build import make_mentions
 from luke_jax.wiki.mentions.stages import CountDocuments, Filter
-from luke_jax.wiki.mentions.table import Mentions
+from luke_jax.wiki.mentions.table import Mentions, make_mentions
 from luke_jax.wiki.stages.build import build
 from luke_jax.wiki.stages.engines import local
 from luke_jax.wiki.stages.page_stage import shards_of

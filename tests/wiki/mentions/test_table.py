@@ -17,9 +17,8 @@ from small_wikis import build_wiki
 from luke_jax.cli import main
 from luke_jax.errors import InputError
 from luke_jax.wiki.mentions.annotate import BuiltPages
-from luke_jax.wiki.mentions.build import make_mentions
 from luke_jax.wiki.mentions.stages import Filter
-from luke_jax.wiki.mentions.table import Mentions
+from luke_jax.wiki.mentions.table import Mentions, make_mentions
 from luke_jax.wiki.stages.engines import local
 from luke_jax.wiki.stages.page_stage import shards_of
 from luke_jax.wiki.stages.stage import read_finished
@@ -177,7 +176,7 @@ import sys
 from pathlib import Path
 from luke_jax.wiki.stages.engines import local
 from luke_jax.wiki.mentions.stages import Filter
-from luke_jax.wiki.mentions.build import make_mentions
+from luke_jax.wiki.mentions.table import make_mentions
 if __name__ == "__main__":
   with local(int(sys.argv[2])) as engine:
     make_mentions(Path(sys.argv[1]), Filter(min_link_probability=0.0), engine)

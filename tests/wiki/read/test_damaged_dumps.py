@@ -11,8 +11,7 @@ import pytest
 import wiki_site
 
 from luke_jax.errors import InputError
-from luke_jax.wiki.read.dump import read_pages, read_site
-from luke_jax.wiki.read.dump_parts import SKIPPED, split_dumps
+from luke_jax.wiki.read.dump import SKIPPED, read_pages, read_site, split_dumps
 
 PAGES = [wiki_site.page(number, f"Title {number}", "text\n" * number) for number in range(1, 41)]
 DUMP = wiki_site.dump(PAGES).encode()
@@ -92,7 +91,7 @@ def test_a_bad_page_is_skipped_and_counted(old, new, size, tmp_path):
 @pytest.mark.parametrize("suffix", ["xml", "xml.bz2", "xml.xz", "xml.gz"])
 def test_a_page_that_is_too_large_is_named_or_counted(suffix, tmp_path, monkeypatch):
   """A file of a few kilobytes may hold a page of gigabytes, so none is held whole."""
-  monkeypatch.setattr("luke_jax.wiki.read.dump_parts.LONGEST", 1 << 21)
+  monkeypatch.setattr("luke_jax.wiki.read.dump.LONGEST", 1 << 21)
   large = wiki_site.page(99, "Vast", "x" * (7 << 20))
   data = wiki_site.dump([*PAGES[:20], large, *PAGES[20:]]).encode()
   pack = {"xml": bytes, "xml.bz2": bz2.compress, "xml.xz": lzma.compress, "xml.gz": gzip.compress}

@@ -11,9 +11,8 @@ from hypothesis import strategies as st
 
 from luke_jax.errors import InputError
 from luke_jax.wiki.read import dump_files
-from luke_jax.wiki.read.dump import RawPage, read_pages, read_site
+from luke_jax.wiki.read.dump import DumpPart, RawPage, read_pages, read_site, split_dumps
 from luke_jax.wiki.read.dump_files import stream_starts
-from luke_jax.wiki.read.dump_parts import DumpPart, split_dumps
 
 TEXTS = [
   "'''Paris''' & <b>London</b> \"quoted\" it's",

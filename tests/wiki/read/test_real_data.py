@@ -6,8 +6,7 @@ from collections import Counter
 
 import pytest
 
-from luke_jax.wiki.read.dump import read_pages, read_site
-from luke_jax.wiki.read.dump_parts import split_dumps
+from luke_jax.wiki.read.dump import read_pages, read_site, split_dumps
 from luke_jax.wiki.read.markup import paragraphs
 from luke_jax.wiki.read.pages import page_from_raw
 from luke_jax.wiki.read.templates import Templates

@@ -14,8 +14,7 @@ from luke_jax.errors import InputError
 from luke_jax.pipeline.metadata import read_metadata
 from luke_jax.pipeline.stored import StoredRecords
 from luke_jax.text import load_entity_vocab, load_processor, load_tokenizer
-from luke_jax.wiki.read.dump import read_pages, read_site
-from luke_jax.wiki.read.dump_parts import split_dumps
+from luke_jax.wiki.read.dump import read_pages, read_site, split_dumps
 from luke_jax.wiki.read.pages import page_from_raw
 from luke_jax.wiki.show import figures
 from luke_jax.wiki.stages.packing import RecordLimits
@@ -47,7 +46,7 @@ def resolve(pages):
 def unshuffled(result):
   """All records in the order of the dump."""
   from luke_jax.pipeline.stored import record_from_bytes
-  from luke_jax.wiki.stages.files import open_records
+  from luke_jax.wiki.stages.stage import open_records
 
   paths = sorted((result.folder / "records").glob("*.array_record"))
   records = []
@@ -64,7 +63,7 @@ def test_there_is_something_to_test(built):
 
 
 def test_redirects(built, pages, resolve):
-  from luke_jax.wiki.stages.title_stage import Titles
+  from luke_jax.wiki.stages.page_stage import Titles
 
   titles = Titles(built.folder / "titles")
   for name in [*(page.title for page in pages), "Red link", ""]:

@@ -6,8 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from luke_jax.wiki.stages.page_stage import Title
-from luke_jax.wiki.stages.title_stage import HOPS, MakeTitles, Titles, resolved
+from luke_jax.wiki.stages.page_stage import HOPS, MakeTitles, Title, Titles, resolved
 
 
 @st.composite

@@ -1,25 +1,28 @@
-"""Published benchmarks of entity linking, as dictionaries with our fields.
+"""Makes lines of JSON of benchmarks of entity linking: python -m data.linking.make FILES.
 
 The files by which AIDA and five other sets are usually scored are Ganea and Hofmann's, as Le and
 Titov packed them: a table of names with candidates and what each name means, and beside it the
-texts, a word on each line.
+texts, a word on each line. GUM's documents are CoNLL-U.
 """
 
 import dataclasses
+import json
 import re
+import sys
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import Annotated, Any
 from urllib.parse import unquote
 
+from tyro.conf import Positional, arg
+
+from luke_jax.cli import script
 from luke_jax.errors import InputError
-from luke_jax.files import Path
-from luke_jax.formats.files import lines, listed
+from luke_jax.files import Path, write_text
+from luke_jax.formats.files import lines
+from luke_jax.tasks.linking.files import Candidates, parse, to_json
 
 CONLLU = ".conllu"
-OPTIONAL_TYPES = ("DATETIME", "QUANTITY")  # of ELEVANT's labels, which need not be linked
-DEEPEST = 10  # names that lie in each other
-_ITEM = re.compile(r"Q\d+")
 # GUM's Entity: mentions that open, whose eight fields have the words of the head and the title at
 # the end, and those that close.
 _OPENED_OR_CLOSED = re.compile(r"\((?P<fields>[^()]+)(?P<closed>\))?|(?P<number>[\w\[\]/]+)\)")
@@ -32,73 +35,34 @@ TEXTS |= {"wned-wikipedia": "wikipedia.conll"}
 PERSONS = "persons.txt"  # titles, by which a surname is taken for a full name of the text
 LEFT_OUT = ("Jiří_Třanovský",)  # documents that the authors leave out
 DOCUMENT = "-DOCSTART- ("
-Candidates = tuple[tuple[str, float], ...]  # titles, and how often the name means them
 
 
-def as_ours(value: Mapping[str, Any], place: str) -> Mapping[str, Any]:
-  """Returns an object of ELEVANT's benchmarks, Tweeki or the Reddit set with our names."""
-  if "labels" in value and "evaluation_span" in value:
-    return _of_elevant(value, place)
-  if "sentence" in value and "link" in value:
-    titles = [str(link).rpartition("|")[::2] for link in listed(value, "link", place)]
-    return {"text": value["sentence"], "mentions": _paired(value, titles, place)}
-  if "wikipedia_titles" in value:
-    titles = [(title,) for title in listed(value, "wikipedia_titles", place)]
-    return {"text": value.get("text"), "mentions": _paired(value, titles, place)}
-  return value
+def main(
+  files: Annotated[tuple[Path, ...], Positional, arg(metavar="FILE")], /, *, output: Path
+) -> None:
+  """Writes each file as lines of JSON that linking reads, under its name with .jsonl at the end.
 
+  FILE is a table of Ganea and Hofmann's, such as aida_testB.csv, with the text of that set beside
+  it and, for surnames, persons.txt; or documents of GUM.
 
-def _of_elevant(value: Mapping[str, Any], place: str) -> dict[str, Any]:
-  """Returns an article of ELEVANT with our names; entities have names that often are titles.
+      python -m data.linking.make ganea/*.csv --output datasets/linking
 
-  Labels that lie in another are its parts. Dates and quantities are optional and no entity.
+  Args:
+    files: Files of benchmarks.
+    output: Folder for the lines.
   """
-  labels: dict[object, tuple[list[Any], object]] = {}
-  for label in listed(value, "labels", place):
-    try:
-      (start, end), item, name = label["span"], label["entity_id"], label["name"]
-      id, parent = label.get("id", len(labels)), label.get("parent")
-      dated = not {*str(label.get("type")).split("|")}.isdisjoint(OPTIONAL_TYPES)
-      if id in labels:
-        raise ValueError
-    except (AttributeError, KeyError, TypeError, ValueError):
-      expected = "expected a label with span, entity_id, name and an id of its own"
-      raise InputError(f"{place}: labels: {label!r:.60}; {expected}") from None
-    known = bool(_ITEM.fullmatch(str(item))) and not dated
-    meaning = (name, item) if known else (None, None)
-    if known or dated or not label.get("optional"):  # else whatever is answered there is wrong
-      optional = bool(label.get("optional")) or dated
-      labels[id] = [start, end, *meaning, optional, None, []], parent
-  roots = [x for x, parent in labels.values() if parent is None]
-  for mention, parent in labels.values():
-    if parent is not None:
-      outer = labels[parent][0] if parent in labels else None
-      if outer is None or _depth(parent, labels) > DEEPEST:
-        expected = f"expected the id of another label, at most {DEEPEST} in each other"
-        raise InputError(f"{place}: labels: parent {parent!r:.60}; {expected}")
-      outer[-1].append(mention)
-  return {"text": value.get("text"), "mentions": roots, "annotated": value["evaluation_span"]}
-
-
-def _depth(id: object, labels: Mapping[object, tuple[list[Any], object]]) -> int:
-  """Returns how many labels lie around each other up to the one of an id, as far as they may."""
-  depth = 0
-  while id in labels and depth <= DEEPEST:
-    id, depth = labels[id][1], depth + 1
-  return depth
-
-
-def _paired(
-  value: Mapping[str, Any], titles: Sequence[Sequence[str]], place: str
-) -> list[list[object]]:
-  spans = listed(value, "index", place)
-  if not all(isinstance(span, list) and len(span) == 2 for span in spans):
-    raise InputError(f"{place}: index: {spans!r:.60}; expected a list of [start, end]")
-  if len(spans) != len(titles):
-    raise InputError(
-      f"{place}: index: {len(spans)} spans of {len(titles)} titles; expected as many"
-    )
-  return [[*span, *title] for span, title in zip(spans, titles, strict=True)]
+  readers = {CONLLU: gum, TABLE: ganea}
+  output.mkdir(parents=True, exist_ok=True)
+  for file in files:
+    if file.suffix not in readers:
+      raise InputError(f"{file}: expected a name that ends in {' or '.join(readers)}")
+    examples = [
+      parse(x, x["id"], f"{file}: document {x['id']}") for x in readers[file.suffix](file)
+    ]
+    place = output / f"{file.stem}.jsonl"
+    text = "".join(f"{json.dumps(to_json(x), ensure_ascii=False)}\n" for x in examples)
+    write_text(place, text)
+    print(f"{place}: {len(examples)} texts")
 
 
 def gum(path: Path) -> Iterator[dict[str, Any]]:
@@ -279,3 +243,7 @@ def _with_mentions(id: str, words: Sequence[Word], named: Sequence[Named]) -> di
 
 def _plain(text: str) -> str:
   return re.sub(r"\W+", "", text.lower())
+
+
+if __name__ == "__main__":
+  sys.exit(script(main, "python -m data.linking.make"))

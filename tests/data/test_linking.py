@@ -1,22 +1,12 @@
-"""Ganea and Hofmann's files: names with candidates, joined with their texts."""
+"""Benchmarks of entity linking as lines of JSON: names with candidates, and their texts."""
 
-import dataclasses
-
-import jax.numpy as jnp
-import numpy as np
 import pytest
 
+from data.linking import make
 from luke_jax.errors import InputError
 from luke_jax.files import Path
 from luke_jax.formats.files import Faults
-from luke_jax.nn.losses import IGNORED
-from luke_jax.tasks.linking import benchmarks
-from luke_jax.tasks.linking.candidates import candidates_of
 from luke_jax.tasks.linking.files import LinkedMention, parse, read, to_json
-from luke_jax.tasks.linking.knowledge import About, lines_of, open_knowledge
-from luke_jax.tasks.linking.knowledge import write_knowledge as write
-from luke_jax.tasks.linking.names import NONE, Meanings
-from luke_jax.tasks.linking.task import EntityLinking
 
 TABLE = (
   (
@@ -54,6 +44,12 @@ Ohio\tB\tOhio\tx\tx\t1
 """
 
 
+def made(file):
+  """The examples in the lines that are made of a file."""
+  make.main((file,), output=file.parent / "made")
+  return read(file.parent / "made" / f"{file.stem}.jsonl", Faults())
+
+
 @pytest.fixture
 def folder(tmp_path):
   rows = ((id, id, name, "l", "r", "CANDIDATES", *x, "GT:", gold) for id, name, x, gold in TABLE)
@@ -64,7 +60,7 @@ def folder(tmp_path):
 
 
 def test_names_have_their_candidates_and_their_place_in_the_text(folder):
-  first, second, third = read(folder / "aida_testB.csv", Faults())
+  first, second, third = made(folder / "aida_testB.csv")
   assert (first.id, second.id, third.id, third.text) == ("7", "A_(b)", "9", "Ohio")
   assert third.mentions[0].candidates == (("Ohio", 1.0),)
   assert first.text == "ANA FERRIER of Ohio and Ferrier praised nobody R&amp;D"
@@ -81,17 +77,17 @@ def test_names_have_their_candidates_and_their_place_in_the_text(folder):
 
 def test_a_surname_has_the_candidates_of_full_names_of_persons(folder):
   (folder / "persons.txt").write_text("Ana Ferrier\n")
-  first, *_ = read(folder / "aida_testB.csv", Faults())
+  first, *_ = made(folder / "aida_testB.csv")
   assert first.mentions[1].candidates == first.mentions[0].candidates
   assert first.mentions[0].candidates == (("Ana Ferrier", 0.9), ("Ferrier, Ohio", 0.1))
 
 
 def test_candidates_of_several_full_names_are_joined():
   def named(text, *candidates):
-    return benchmarks.Named(text, "", candidates, "")
+    return make.Named(text, "", candidates, "")
 
   full = [named("Ana Ferrier", ("A", 0.8), ("B", 0.2)), named("Bo Ferrier", ("B", 1.0))]
-  *_, short, part = benchmarks.with_full_names(
+  *_, short, part = make.with_full_names(
     [*full, named("Ferrier", ("C", 1.0)), named("Ferr", ("D", 1.0))], {"A", "B", "C"}
   )
   assert dict(short.candidates) == pytest.approx({"B": 0.6, "A": 0.4})
@@ -114,49 +110,30 @@ def test_candidates_of_several_full_names_are_joined():
 def test_what_is_wrong_is_named(folder, line, fault):
   (folder / "aida_testB.csv").write_text(line + "\n")
   with pytest.raises(InputError, match=fault):
-    read(folder / "aida_testB.csv", Faults())
+    made(folder / "aida_testB.csv")
 
 
 def test_another_table_is_refused(tmp_path):
   (tmp_path / "names.csv").write_text("a,b\n")
   with pytest.raises(InputError, match=r"expected one of aida_train\.csv, "):
-    read(Path(tmp_path) / "names.csv", Faults())
+    made(Path(tmp_path) / "names.csv")
 
 
-@pytest.fixture
-def task(tmp_path):
-  entities = [About(x) for x in ("Ana Ferrier", "Ferrier, Ohio", "Ohio")]
-  meanings = Meanings.of({"Ferrier": {0: 1.0, 1: 1.0}, "Ohio": {2: 1.0}})
-  write(Path(tmp_path / "known"), lines_of(entities), (np.eye(3),), meanings, {"tables": "a"})
-  return EntityLinking(knowledge=str(tmp_path / "known"), candidates=4)
+GUM = """# newdoc id = d1
+1\tThe\tthe\tDET\tDT\t_\t2\tdet\t_\tEntity=(1-place-new-nnnnn-cf1-2,3-coref-New_Castrel%2C_A(2-x-new-n-c-1-sgl)
+2\tNew\tnew\tPROPN\tNNP\t_\t0\troot\t_\t_
+3\tCastrel\tcastrel\tPROPN\tNNP\t_\t2\tflat\t_\tEntity=1)|SpaceAfter=No
+4\t,\t,\tPUNCT\t,\t_\t2\tpunct\t_\t_
+5\tit\tit\tPRON\tPRP\t_\t2\tx\t_\tEntity=(1-place-giv:act-nnnnn-cf1-1-ana-New_Castrel)
+"""
 
 
-def test_given_candidates_stand_in_for_those_of_the_knowledge(task):
-  known = open_knowledge(task.knowledge)
-  given = LinkedMention(
-    0, 7, "Ohio", None, False, (("Nobody", 0.5), ("Ohio", 0.1), ("Ana Ferrier", 0.0))
-  )
-  (likeliest,) = candidates_of("Ferrier", [given], known, 4)
-  ids, priors = likeliest
-  assert ids.tolist() == [2, 0] and priors.tolist() == pytest.approx([0.1, 1e-4])
-  in_training = dataclasses.replace(task, fill=True)._candidates("Ferrier", given, likeliest, known)
-  assert in_training[0].tolist() == [2, 0, NONE, NONE]  # no random ones beside them
-  assert candidates_of("Ferrier", [LinkedMention(0, 7)], known, 4)[0].ids.tolist() == [0, 1]
-  assert candidates_of("Ferrier", [given._replace(candidates=())], known, 4)[0].ids.tolist() == []
-
-
-def test_a_linker_that_may_not_refuse_says_the_best_and_learns_from_no_refusal(task):
-  known, ids = open_knowledge(task.knowledge), np.array([0, 1, -1, -1])
-  logits = np.array([2.0, 1.0, -9.0, -9.0, 5.0])
-  asked = "Ferrier", np.array([0, 7]), ids, logits, known
-  always = dataclasses.replace(task, refuse=False)
-  assert task._link(*asked).title is None and always._link(*asked).title == "Ana Ferrier"
-  other = LinkedMention(0, 7, "Ohio")
-  assert task._label(other, ids, known) == 4 and always._label(other, ids, known) == IGNORED
-
-
-def test_padding_counts_in_the_mean_if_asked(task):
-  labels = jnp.array([[1, 2, IGNORED], [0, IGNORED, IGNORED]])
-  padded = dataclasses.replace(task, padded_mean=True)
-  assert float(task.weights({"labels": labels}).sum()) == pytest.approx(1)
-  np.testing.assert_allclose(padded.weights({"labels": labels})[labels != IGNORED], [0.25] * 3)
+def test_documents_of_gum_have_named_mentions_with_a_title(tmp_path):
+  file = Path(tmp_path / "a.conllu")
+  file.write_text(GUM, encoding="utf-8")
+  (example,) = made(file)
+  assert example.text == "The New Castrel, it"
+  assert example.mentions == (LinkedMention(4, 15, "New Castrel, A"),)
+  file.write_text(GUM.replace("Entity=1)", "Entity=3)"), encoding="utf-8")
+  with pytest.raises(InputError, match="document d1: word 3: '3\\)'; expected a mention to close"):
+    made(file)

@@ -1,0 +1,1 @@
+"""Published benchmarks of entity linking that come in forms of their own."""
