@@ -28,6 +28,7 @@ _SMALL = {
   "num_attention_heads": 2,
   "intermediate_size": 64,
   "max_position_embeddings": 24,
+  "position_buckets": 8,
   "entity_size": 12,
   "num_entity_heads": 2,
 }

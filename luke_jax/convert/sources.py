@@ -26,7 +26,7 @@ MEMBERS = (METADATA, "entity_vocab.tsv", "entity_vocab.jsonl", TORCH)
 # Owners on Hugging Face's hub of models that people call by their names alone.
 _OWNERS = {"luke": "studio-ousia", "mluke": "studio-ousia", "bert": "google-bert"}
 _OWNERS |= {"roberta": "FacebookAI", "xlm": "FacebookAI", "distilbert": "distilbert"}
-_OWNERS |= {"electra": "google"}
+_OWNERS |= {"electra": "google", "deberta": "microsoft"}
 _EXAMPLE = "studio-ousia/luke-base", "luke-base"
 
 

@@ -19,6 +19,8 @@ PLACES = {  # model_type of config.json -> module and class
   "camembert": "bert:CamembertConfig",
   "distilbert": "distilbert:DistilBertConfig",
   "electra": "electra:ElectraConfig",
+  "deberta-v2": "deberta:DebertaConfig",
+  "deberta": "deberta:DebertaConfig",  # v1, which it refuses
   "albert": "albert:AlbertConfig",
   "mpnet": "mpnet:MpnetConfig",
   "ernie_thu": "ernie_thu:ErnieThuConfig",

@@ -36,14 +36,15 @@ from luke_jax.text.tokenizer import (
   tokenizer_config,
   whole_tokenizer,
 )
+from luke_jax.text.unigram import MODEL, load_unigram
 from luke_jax.text.whole_words import WORDS_FILE, load_whole_words
 from luke_jax.text.word_piece import CHARACTERS_FILE, PIECES_FILE, is_word_piece, load_word_piece
 
 VOCAB, MERGES = "vocab.json", "merges.txt"
 MODEL_CONFIG = "config.json"
 TOKENIZER_FILES = (CONFIG, ADDED, WHOLE, VOCAB, MERGES, PIECES_FILE, SPECIAL_MAP, MODEL_FILE)
-TOKENIZER_FILES += (CHARACTERS_FILE, WORDS_FILE)
-VOCABULARIES = (VOCAB, PIECES_FILE, WHOLE, MODEL_FILE, WORDS_FILE)
+TOKENIZER_FILES += (CHARACTERS_FILE, WORDS_FILE, MODEL)
+VOCABULARIES = (VOCAB, PIECES_FILE, WHOLE, MODEL_FILE, WORDS_FILE, MODEL)
 
 
 def load_tokenizer(directory: str | Path, *, markers: bool = True) -> Tokenizer:
@@ -71,11 +72,14 @@ def load_tokenizer(directory: str | Path, *, markers: bool = True) -> Tokenizer:
     return _sentence_piece(path, serialized, defaults, numbering)
   if is_unigram(settings) or _has_other_roles(settings):
     return load_library_tokenizer(directory)
+  check_regular(directory / MODEL)
+  if (directory / MODEL).exists() and not settings:
+    return load_unigram(directory)
   if has_tokenizer(directory):
     return _byte_level(directory, defaults)
   raise InputError(
-    f"{directory}: no tokenizer; expected {VOCAB} and {MERGES}, {PIECES_FILE}, {WHOLE}, or"
-    f" {MODEL_FILE}"
+    f"{directory}: no tokenizer; expected {VOCAB} and {MERGES}, {PIECES_FILE}, {WHOLE},"
+    f" {MODEL_FILE}, or {MODEL}"
   )
 
 

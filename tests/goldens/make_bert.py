@@ -9,7 +9,7 @@ import shutil
 from pathlib import Path
 
 import numpy as np
-from parity import test_modernbert, test_other_berts
+from parity import test_deberta, test_modernbert, test_other_berts
 from parity.test_bert import inputs, outputs_of, reference
 
 FOLDER = Path(__file__).parent / "bert"
@@ -28,6 +28,7 @@ OTHERS = (
   "AlbertForMaskedLM",
   "MPNetForSequenceClassification",
 )
+OF_DEBERTA = {"conv_kernel_size": 3, "share_att_key": False, "type_vocab_size": 2}
 MODERN = "ModernBertForTokenClassification"
 
 
@@ -39,6 +40,8 @@ def main() -> None:
     write(name, model, inputs(name, model.config.pad_token_id))
   for name in OTHERS:
     write(name, test_other_berts.reference(name), test_other_berts.inputs(name))
+  name = "DebertaV2ForMultipleChoice"
+  write(name, test_deberta.reference(name, OF_DEBERTA), test_deberta.inputs(name, 2))
   write(MODERN, test_modernbert.reference(MODERN), test_modernbert.inputs(MODERN))
 
 

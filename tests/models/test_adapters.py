@@ -85,7 +85,8 @@ def test_they_take_little_room_and_train_alone(adapted):
   assert len(leaves) - len(flatten(params)) == 2 * len(kernels) >= 12
   assert all(stays(path, system) for path in kernels)
   words = [path for path in leaves if stays(path, system) and path not in kernels]
-  tables = [f"{system.name}/embeddings/{x}/embedding" for x in ("position", "type", "word")]
+  names = ("distance", "position", "type", "word")
+  tables = [f"{system.name}/embeddings/{x}/embedding" for x in names]
   assert words == [path for path in tables if path in leaves] and tables[-1] in words
 
 

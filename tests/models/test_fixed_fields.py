@@ -33,6 +33,8 @@ OTHERS = {  # values of other models
   "summary_activation": "tanh",
   "summary_proj_to_labels": True,
   "summary_first_dropout": 0.1,
+  "z_steps": 2,
+  "conv_groups": 2,
   **dict.fromkeys(("norm_bias", "attention_bias", "mlp_bias", "classifier_bias"), True),
   "decoder_bias": False,
   "attention_dropout": 0.1,

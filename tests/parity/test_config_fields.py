@@ -10,6 +10,7 @@ from parity.test_bert import inputs, outputs_of, reference
 import luke_jax
 from luke_jax.errors import InputError
 from luke_jax.systems.bert import BertConfig, RobertaConfig, XlmRobertaConfig
+from luke_jax.systems.deberta import DebertaConfig
 from luke_jax.systems.distilbert import DistilBertConfig
 from luke_jax.systems.electra import ElectraConfig
 from luke_jax.systems.ernie_baidu import ErnieBaiduConfig
@@ -19,7 +20,9 @@ pytestmark = pytest.mark.parity
 SYSTEMS = [(BertConfig, "Bert"), (RobertaConfig, "Roberta"), (XlmRobertaConfig, "XLMRoberta")]
 SYSTEMS += [(ErnieBaiduConfig, "Ernie"), (LukeConfig, "Luke")]
 SYSTEMS += [(DistilBertConfig, "DistilBert"), (ElectraConfig, "Electra")]
+SYSTEMS += [(DebertaConfig, "DebertaV2")]
 READ = {"architectures", "model_type", "id2label", "label2id", "num_labels"}
+READ |= {"legacy", "pooler_hidden_size"}
 # Of the loss, of what is returned beside the numbers, of the form of files, of text and of speed.
 CHANGES_NOTHING = READ | {
   *("problem_type", "output_attentions", "output_hidden_states", "return_dict"),
