@@ -25,7 +25,7 @@ from luke_jax.nn import layers
 from luke_jax.nn.activations import Activation, activate
 from luke_jax.nn.attention import probabilities
 from luke_jax.nn.embeddings import look_up, real_tokens
-from luke_jax.nn.encoder import POLICIES, Mlp, Pooler
+from luke_jax.nn.encoder import Mlp, Pooler, over_layers, remade
 from luke_jax.nn.layers import Dense, Dropout, LayerNorm, embedding
 from luke_jax.systems.bert.config import BertConfig, tables_of_words
 from luke_jax.systems.bert.keys import PartNames, keys_of
@@ -132,17 +132,12 @@ class DebertaLayers(nn.Module):
     toward, away = (known[jnp.clip(x, -end, end) + end] for x in (places, -places))
     added = self._convolved(x, mask) if c.conv_kernel_size else None
     around = Around(mask, rows, toward, away, added)
-    layer, remat = DebertaLayer, self.backbone.running.remat
-    if remat != "none":
-      layer = nn.remat(DebertaLayer, policy=POLICIES[remat], prevent_cse=False)
-    scan = nn.scan(
-      lambda layer, x, first: (layer(x, first, around), None),
-      variable_axes={"params": 0, "intermediates": 0},
-      split_rngs={"params": True, "dropout": True},
-      length=c.num_hidden_layers,
-      unroll=c.num_hidden_layers if n.on_cpu else 1,  # else CPUs copy the parameters of each layer
+    count, remat = c.num_hidden_layers, self.backbone.running.remat
+    layer = remade(DebertaLayer, remat)(self.backbone, name="layers")
+    step = over_layers(
+      lambda layer, x, first: (layer(x, first, around), None), count, unroll=n.on_cpu
     )
-    return scan(layer(self.backbone, name="layers"), x, jnp.arange(c.num_hidden_layers) == 0)[0]
+    return step(layer, x, jnp.arange(count) == 0)[0]
 
   def _convolved(self, x: jax.Array, mask: jax.Array) -> tuple[jax.Array, Mapping[str, Any]]:
     c, n, (batch, words, d) = self.backbone.config, self.backbone.numerics, x.shape
