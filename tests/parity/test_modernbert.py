@@ -19,6 +19,15 @@ CASES += [
   ("ModernBertForTokenClassification", {"classifier_activation": "relu"}),
   ("ModernBertModel", {"global_attn_every_n_layers": 1, "num_hidden_layers": 1}),
   ("ModernBertModel", {"global_attn_every_n_layers": 2, "local_attention": 4}),
+  (
+    "ModernBertForMaskedLM",
+    {
+      "rope_parameters": {
+        x: {"rope_type": "default", "rope_theta": 99.0}
+        for x in ("full_attention", "sliding_attention")
+      }
+    },
+  ),
 ]
 
 
@@ -59,6 +68,8 @@ def test_every_class_both_ways(tmp_path, name, fields):
     tmp_path / "ours", output_loading_info=True, attn_implementation="eager"
   )
   assert not any(info[x] for x in ("missing_keys", "unexpected_keys", "mismatched_keys"))
+  for field in ("layer_types", "rope_parameters", "local_attention", "norm_eps"):
+    assert getattr(again.config, field) == getattr(theirs.config, field)
   for tensor, value in theirs.state_dict().items():
     np.testing.assert_array_equal(again.state_dict()[tensor].numpy(), value.numpy(), err_msg=tensor)
 

@@ -117,6 +117,8 @@ class ModernBertConfig(System):
 
   def __post_init__(self) -> None:
     check_config(self)
+    if self.local_attention < 2:
+      raise InputError(f"local_attention: {self.local_attention}; expected 2 or more words")
 
   @property
   def is_global(self) -> tuple[bool, ...]:
@@ -187,8 +189,12 @@ class ModernBertConfig(System):
 
   @classmethod
   def read_config(cls, raw: dict[str, object], path: Path) -> Described:
-    """Returns the contents of a config.json, in the form of either major of transformers."""
-    return super().read_config({**raw, **_of_layers(raw, path)}, path)
+    """Returns the contents of a config.json, in the form of either major of transformers.
+
+    What only the fifth has is written as both read it.
+    """
+    plain = {x: raw[x] for x in raw if x not in ("layer_types", "rope_parameters")}
+    return super().read_config(plain | _of_layers(raw, path), path)
 
   @property
   def about(self) -> str:
