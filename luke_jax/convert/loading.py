@@ -201,7 +201,7 @@ def _lacks_decoder(source: ModelFiles) -> bool:
   """
   if kind_of(source.system, source.described.architecture) != "masked":
     return False
-  rows = source.system.keys("masked").rows.values()
+  rows = source.described.config.keys("masked").rows.values()
   names = (name for key in rows if key.path.startswith("masked_words/") for name in key.names)
   return source.tensors.names.isdisjoint(names)
 
