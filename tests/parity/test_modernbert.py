@@ -58,6 +58,8 @@ def inputs(name):
 def test_every_class_both_ways(tmp_path, name, fields):
   import transformers
 
+  if "rope_parameters" in fields and int(transformers.__version__.split(".")[0]) < 5:
+    pytest.skip("transformers 4 has a number for each base")
   theirs, arrays = reference(name, **fields), inputs(name)
   theirs.save_pretrained(tmp_path / "theirs")
   model = luke_jax.load(tmp_path / "theirs")
@@ -69,7 +71,7 @@ def test_every_class_both_ways(tmp_path, name, fields):
   )
   assert not any(info[x] for x in ("missing_keys", "unexpected_keys", "mismatched_keys"))
   for field in ("layer_types", "rope_parameters", "local_attention", "norm_eps"):
-    assert getattr(again.config, field) == getattr(theirs.config, field)
+    assert getattr(again.config, field, None) == getattr(theirs.config, field, None)
   for tensor, value in theirs.state_dict().items():
     np.testing.assert_array_equal(again.state_dict()[tensor].numpy(), value.numpy(), err_msg=tensor)
 
