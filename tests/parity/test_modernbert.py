@@ -10,7 +10,10 @@ from parity.test_other_berts import assert_same, expectation
 import luke_jax
 from luke_jax.errors import InputError
 
-pytestmark = pytest.mark.parity
+pytestmark = [
+  pytest.mark.parity,
+  pytest.mark.filterwarnings("ignore:.torch.jit.script:DeprecationWarning"),  # transformers 4
+]
 OWN = {"num_hidden_layers": 5, "local_attention": 6, "pad_token_id": 0}
 CASES = [(f"ModernBert{kind}", {}) for kind in KINDS]
 CASES += [
@@ -64,7 +67,10 @@ def test_every_class_both_ways(tmp_path, name, fields):
   theirs.save_pretrained(tmp_path / "theirs")
   model = luke_jax.load(tmp_path / "theirs")
   assert model.architecture == name and not (model.report.missing or model.report.unexpected)
-  assert_same(name, model, arrays, expectation(name, theirs, arrays))
+  expected = expectation(name, theirs, arrays)
+  if "last_hidden_state" in expected[0]:  # version 4 has the last state before its norm, too
+    expected[0]["hidden_states"][-1] = expected[0]["last_hidden_state"]
+  assert_same(name, model, arrays, expected)
   model.save(tmp_path / "ours")
   again, info = getattr(transformers, name).from_pretrained(
     tmp_path / "ours", output_loading_info=True, attn_implementation="eager"
