@@ -42,11 +42,18 @@ def small(system: System, **fields: Any) -> Any:
 
 # Heads that have a program beside their weights; that of a linker has a fixed number of names, and
 # what matches labels is saved with a model that reads those.
+OF_WORDS = (
+  "albert",
+  "mpnet",
+  "modernbert",
+  "deberta",
+)  # their heads of entities read words as BERT's do
 WITH_PROGRAM = [
   (system, kind)
   for system in DISTINCT
   for kind in class_names(system)
   if kind not in ("linking", "match")
+  and (system.name not in OF_WORDS or kind in ("none", "masked", "text", "token", "answer"))
 ]
 
 
