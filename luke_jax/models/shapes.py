@@ -33,11 +33,12 @@ def word_embeddings(
 
   `width` is that of the tables, where the layers have another one.
   """
+  wide = config.hidden_size
   return WordEmbeddings(
     numerics,
     words=config.vocab_size,
-    width=width or config.hidden_size,
-    output=config.hidden_size if (width or config.hidden_size) != config.hidden_size else None,
+    width=width or wide,
+    output=None if width in (None, wide) else wide,
     positions=config.max_position_embeddings,
     types=config.type_vocab_size,
     pad_id=config.pad_token_id,

@@ -147,11 +147,11 @@ class Attention(nn.Module):
       )
       context = self._fused(queries, key, value, mask, bias)
       if context is None:
-        attend = functools.partial(block_attention, dropout_rate=rate)
+        attend = functools.partial(block_attention, bias=bias, dropout_rate=rate)
         if self._takes_kernel(queries, biased=bias is not None):
           kernel = functools.partial(pallas_attention, dropout_rate=rate)
           attend = functools.partial(jax.lax.platform_dependent, tpu=kernel, default=attend)
-        context = attend(queries, key, value, mask, seeds, *([] if bias is None else [bias]))
+        context = attend(queries, key, value, mask, seeds)
     return Dense(n, x.shape[-1:], heads, name="output")(context)
 
   def _seeds(self, batch: int) -> UInt32[Array, "B N"]:

@@ -180,6 +180,7 @@ def _backward(rate, residuals, d_output):
       d_logits = weights[i] * (d_weights[i] - mean[:, :, tokens])
       if bias is not None:
         d_bias = d_logits.sum(0 if len(bias) > 1 else (0, 1)).reshape(bias.shape)
+        d_bias = d_bias.astype(bias.dtype)
       d_scores = (d_logits * scale).astype(key.dtype)
       d_blocks.append(_weighted(d_scores, key[:, :, part], itself))
       d_keys[i] += _of_keys(d_scores, kind.queries[i], itself)

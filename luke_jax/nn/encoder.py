@@ -95,7 +95,7 @@ class Encoder(nn.Module):
   """Stack of layers, scanned over parameters with a leading layer axis; a dropout key per layer.
 
   Parameters from `split_layers` run one layer after another: on CPUs, a scan copies those of a
-  layer before it uses them.
+  layer before it uses them. If `shared`, one layer is read over and over (ALBERT).
   """
 
   numerics: Numerics
@@ -103,6 +103,8 @@ class Encoder(nn.Module):
   hidden: int  # F
   layers: int  # L
   remat: Remat = "none"
+  shared: bool = False
+  mlp_drops: bool = True
 
   @nn.compact
   def __call__(
@@ -119,8 +121,13 @@ class Encoder(nn.Module):
         module = _Traced(self.numerics, self.attention, self.hidden, name=f"layers_{i}")
         x = module(x, word_mask, entity_mask, bias)
       return x
-    layer = remade(Layer, self.remat)(self.numerics, self.attention, self.hidden, name="layers")
-    step = over_layers(lambda layer, x: (layer(x, word_mask, entity_mask, bias), None), self.layers)
+    arguments = self.numerics, self.attention, self.hidden, self.mlp_drops
+    layer = remade(Layer, self.remat)(*arguments, name="layers")
+    step = over_layers(
+      lambda layer, x: (layer(x, word_mask, entity_mask, bias), None),
+      self.layers,
+      shared=self.shared,
+    )
     return step(layer, x)[0]
 
 

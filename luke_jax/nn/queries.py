@@ -1,4 +1,7 @@
-"""Queries of entity-aware attention: one for each pair of the kinds of two tokens (paper §3.2)."""
+"""Queries of entity-aware attention: one for each pair of the kinds of two tokens (paper §3.2).
+
+And the turning of queries and keys by rotary positions.
+"""
 
 import dataclasses
 from typing import Any, Literal, NamedTuple
@@ -129,3 +132,23 @@ def query_blocks(
     tuple(query(part, a, c) for c in range(number))
     for a, (part, number) in enumerate(zip(parts, columns, strict=False))
   )
+
+
+def turns(
+  positions: Float[Array, "*tokens"], head_size: int, base: float
+) -> tuple[Float[Array, "*tokens H"], Float[Array, "*tokens H"]]:
+  """Returns cosines and sines by which rotary positions turn queries and keys (Su et al., 2021)."""
+  rates = base ** (-jnp.arange(0, head_size, 2) / head_size)
+  angles = positions[..., None] * rates
+  angles = jnp.concatenate([angles, angles], axis=-1)
+  return jnp.cos(angles), jnp.sin(angles)
+
+
+def turned(
+  x: Float[Array, "B T N H"], cosines: Float[Array, "T H"], sines: Float[Array, "T H"]
+) -> Float[Array, "B T N H"]:
+  """Returns queries or keys, turned in float32: first half against second half of each head."""
+  wide = x.astype(jnp.float32)
+  first, second = jnp.split(wide, 2, axis=-1)
+  across = jnp.concatenate([-second, first], axis=-1)
+  return (wide * cosines[:, None] + across * sines[:, None]).astype(x.dtype)

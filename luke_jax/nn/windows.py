@@ -70,23 +70,3 @@ def chunked_attention(
 
   context = jax.lax.map(attend, queries).swapaxes(0, 1)
   return context.reshape(batch, -1, *rest)[:, :tokens]
-
-
-def turns(
-  positions: Float[Array, "*tokens"], head_size: int, base: float
-) -> tuple[Float[Array, "*tokens H"], Float[Array, "*tokens H"]]:
-  """Returns cosines and sines by which rotary positions turn queries and keys (Su et al., 2021)."""
-  rates = base ** (-jnp.arange(0, head_size, 2) / head_size)
-  angles = positions[..., None] * rates
-  angles = jnp.concatenate([angles, angles], axis=-1)
-  return jnp.cos(angles), jnp.sin(angles)
-
-
-def turned(
-  x: Float[Array, "B T N H"], cosines: Float[Array, "T H"], sines: Float[Array, "T H"]
-) -> Float[Array, "B T N H"]:
-  """Returns queries or keys, turned in float32: first half against second half of each head."""
-  wide = x.astype(jnp.float32)
-  first, second = jnp.split(wide, 2, axis=-1)
-  across = jnp.concatenate([-second, first], axis=-1)
-  return (wide * cosines[:, None] + across * sines[:, None]).astype(x.dtype)

@@ -4,18 +4,13 @@ import dataclasses
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
-import flax.linen as nn
-from jaxtyping import Array, Bool, Float
-
 from luke_jax.models import shapes
 from luke_jax.models.config_files import OF_TRANSFORMERS, Fixed
 from luke_jax.models.keys import Key, Keys, LayerNames, layers, linear
 from luke_jax.models.shapes import attention_sizes, word_embeddings
 from luke_jax.models.system import OF_PAIRS, Layout
 from luke_jax.nn.activations import Activation
-from luke_jax.nn.encoder import Layer, Pooler, over_layers, remade
-from luke_jax.nn.layers import Numerics, Remat
-from luke_jax.nn.queries import AttentionSizes
+from luke_jax.nn.encoder import Encoder, Pooler
 from luke_jax.systems.bert.config import BertConfig, BertEncoder, tables_of_words
 from luke_jax.systems.bert.keys import PartNames, keys_of
 
@@ -26,44 +21,20 @@ _LAYER = LayerNames(
 _LAYERS = "albert.encoder.albert_layer_groups.0.albert_layers"
 
 
-class OneLayer(nn.Module):
-  """A layer that is read over and over, with a dropout key each time."""
-
-  numerics: Numerics
-  attention: AttentionSizes
-  hidden: int  # F
-  times: int
-  remat: Remat = "none"
-
-  @nn.compact
-  def __call__(
-    self,
-    x: Float[Array, "B T D"],
-    word_mask: Bool[Array, "B W"],
-    entity_mask: Bool[Array, "B E"],
-    bias: None = None,
-  ) -> Float[Array, "B T D"]:
-    """Returns the states after the last time; sows the input and the output of each."""
-    self.sow("intermediates", "input", x)
-    layer = remade(Layer, self.remat)(
-      self.numerics, self.attention, self.hidden, mlp_drops=False, name="layers"
-    )
-    step = over_layers(
-      lambda layer, x: (layer(x, word_mask, entity_mask), None), self.times, shared=True
-    )
-    return step(layer, x)[0]
-
-
 class AlbertEncoder(BertEncoder):
   """States of words in context."""
 
   def setup(self) -> None:
-    """Makes the parts; the table of words also decodes masked ones."""
+    """Makes the parts of a BERT, with one layer and a projection of words, however wide."""
     c, n, running = self.backbone.config, self.backbone.numerics, self.backbone.running
     embeddings = word_embeddings(c, n, width=c.embedding_width)
-    self.embeddings = embeddings.clone(output=c.hidden_size)  # projected, however wide
+    self.embeddings = embeddings.clone(output=c.hidden_size)
     sizes = attention_sizes(c, running)
-    self.encoder = OneLayer(n, sizes, c.intermediate_size, c.num_hidden_layers, running.remat)
+    self.encoder = Encoder(
+      *(n, sizes, c.intermediate_size, c.num_hidden_layers, running.remat),
+      shared=True,
+      mlp_drops=False,
+    )
     if self.pooled:
       self.pooler = Pooler(n)
 

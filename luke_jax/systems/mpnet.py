@@ -12,7 +12,7 @@ from luke_jax.models.keys import Keys, LayerNames, table
 from luke_jax.models.system import Layout
 from luke_jax.nn.layers import embedding
 from luke_jax.systems.bert.config import BertEncoder, RobertaConfig, tables_of_words
-from luke_jax.systems.bert.keys import PartNames, keys_of
+from luke_jax.systems.bert.keys import OF_ROBERTA, PartNames, keys_of
 
 BUCKETS, FARTHEST = 32, 128  # of distances: half of them each way, the last from this distance on
 _LAYER = LayerNames(
@@ -62,17 +62,11 @@ class MpnetConfig(RobertaConfig):
   module: ClassVar[type] = MpnetEncoder
   model_types: ClassVar[tuple[str, ...]] = ("mpnet",)
   prefix: ClassVar[str] = "MPNet"
-  names: ClassVar[PartNames] = PartNames(
-    "mpnet",
-    layer=_LAYER,
-    transform="lm_head.dense",
-    norm="lm_head.layer_norm",
-    decoder="lm_head.decoder",
-    bias="lm_head.bias",
-    pooler_in_classifier=True,
+  names: ClassVar[PartNames] = dataclasses.replace(
+    OF_ROBERTA, encoder="mpnet", layer=_LAYER, renames=()
   )
   left_to_right: ClassVar[tuple[str, ...]] = ()
-  # Its authors' code counts in so many buckets, whatever a file says.
+  # The reference counts in so many buckets, whatever a file says.
   fixed: ClassVar[Fixed] = {**OF_TRANSFORMERS, "relative_attention_num_buckets": BUCKETS}
   layout: ClassVar[Layout] = Layout(
     words=tables_of_words("mpnet"), decayed=("masked_words/norm/scale",)

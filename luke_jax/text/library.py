@@ -1,6 +1,7 @@
 """Tokenizers of any kind in a tokenizer.json, which the library of that file reads itself."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -9,20 +10,19 @@ from luke_jax.errors import InputError
 from luke_jax.files import Path, read_text
 from luke_jax.text.byte_level import continues_word
 from luke_jax.text.tokenizer import (
-  BERT,
   MARKERS,
   ROLE_KEYS,
   WHOLE,
   Bounds,
-  Roles,
   SpecialTokens,
   Tokenizer,
   Tokens,
   is_mask_a_word,
+  markers_among,
   special_map,
-  token_name,
   tokenizer_config,
 )
+from luke_jax.text.word_piece import named_roles
 
 if TYPE_CHECKING:
   import tokenizers
@@ -73,7 +73,10 @@ class LibraryTokenizer(Tokenizer):
     words = list(words)
     library = tokenizers.Tokenizer.from_str(self._library.to_str())
     library.add_tokens([tokenizers.AddedToken(x, special=True, normalized=False) for x in words])
-    special = self.special.with_words(words, self.vocab_size)
+    # A word that the vocabulary has already keeps its id.
+    vocabulary = library.get_vocab(with_added_tokens=True)
+    ids = {**self.special.ids, **{x: vocabulary[x] for x in words}}
+    special = replace(self.special, ids=ids, markers=self.special.markers or markers_among(ids))
     return LibraryTokenizer(library, special, self._name)
 
   def word_starts(self, *, as_spelt: bool = False) -> np.ndarray | None:
@@ -114,20 +117,11 @@ def load_library_tokenizer(directory: Path) -> LibraryTokenizer:
   library.no_padding()
   settings = tokenizer_config(directory)
   vocabulary = library.get_vocab(with_added_tokens=True)
-  roles = _roles(path, special_map(directory) | settings, vocabulary)
+  roles = named_roles(path, special_map(directory) | settings, vocabulary)
   added = library.get_added_tokens_decoder().items()
   ids = {x.content: id for id, x in added if x.special or x.content in (*roles, *MARKERS)}
   ids |= {name: vocabulary[name] for name in roles}
-  markers = MARKERS if set(MARKERS) <= set(ids) else ()
-  special = SpecialTokens(ids, markers, roles, is_mask_a_word(directory, roles.mask))
+  special = SpecialTokens(ids, markers_among(ids), roles, is_mask_a_word(directory, roles.mask))
   name = str(settings.get("tokenizer_class", PLAIN))
   name = PLAIN if name == "TokenizersBackend" else name  # which only transformers 5 knows
   return LibraryTokenizer(library, special, name)
-
-
-def _roles(path: Path, names: Mapping[str, object], vocabulary: Mapping[str, int]) -> Roles:
-  roles = Roles(*(token_name(names.get(key)) or BERT[i] for i, key in enumerate(ROLE_KEYS)))
-  for key, name in zip(ROLE_KEYS, roles, strict=True):
-    if name not in vocabulary:
-      raise InputError(f"{path}: no token {name}; expected the {key} that the files beside it name")
-  return roles

@@ -128,7 +128,7 @@ class SpecialTokens:
     """Returns these and more, with ids from `first`; LUKE's markers among them become markers."""
     new = [word for word in words if word not in self.ids]
     ids = {**self.ids, **{word: first + i for i, word in enumerate(new)}}
-    return replace(self, ids=ids, markers=self.markers or _markers_among(ids))
+    return replace(self, ids=ids, markers=self.markers or markers_among(ids))
 
   def encode(self, texts: Sequence[str], encode_plain: EncodePlain, offsets: bool) -> list[Tokens]:
     """Returns the tokens of texts: special tokens as they are, the rest by `encode_plain`."""
@@ -183,10 +183,11 @@ def special_tokens(
     ids.setdefault(marker, max(base_size - 1, *ids.values()) + 1)
   if len(set(ids.values())) < len(ids):
     raise InputError(f"added tokens share an id in {dict(added)}; expected one id each")
-  return SpecialTokens(ids, markers or _markers_among(ids), roles)
+  return SpecialTokens(ids, markers or markers_among(ids), roles)
 
 
-def _markers_among(tokens: Iterable[str]) -> tuple[str, ...]:
+def markers_among(tokens: Iterable[str]) -> tuple[str, ...]:
+  """Returns LUKE's markers of entities if both are among the tokens."""
   return MARKERS if set(MARKERS).issubset(tokens) else ()
 
 

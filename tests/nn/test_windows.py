@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 
 from luke_jax.nn import windows
 from luke_jax.nn.attention import probabilities
-from luke_jax.nn.windows import chunked_attention, turned, turns, windowed_attention
+from luke_jax.nn.queries import turned, turns
+from luke_jax.nn.windows import chunked_attention, windowed_attention
 
 
 def drawn(tokens, seed=0):

@@ -80,6 +80,16 @@ def test_words_are_added_and_all_is_saved(kind, tmp_path):
 
 
 @pytest.mark.parametrize("kind", KINDS)
+def test_a_word_of_the_vocabulary_keeps_its_id(kind, tmp_path):
+  tokenizer = load_tokenizer(made(kind, tmp_path))
+  piece = next(x for x in ("a", "e") if tokenizer.piece_id(x) != tokenizer.special.unknown)
+  longer = tokenizer.with_words([piece, "@new"])
+  assert longer.special.ids[piece] == tokenizer.piece_id(piece)
+  (tokens,) = longer.encode(["@new"])
+  assert tokens.ids == [longer.special.ids["@new"]] == [tokenizer.vocab_size]
+
+
+@pytest.mark.parametrize("kind", KINDS)
 def test_offsets_are_of_words_without_the_space_before(kind, tmp_path):
   tokenizer = load_tokenizer(made(kind, tmp_path))
   for text, tokens in zip(TEXTS, tokenizer.encode(TEXTS, offsets=True), strict=True):
@@ -102,7 +112,7 @@ def test_bytes_decode_to_the_text_and_know_where_words_start(tmp_path):
 def test_what_a_file_lacks_is_named(tmp_path):
   folder = made("pieces", tmp_path)
   (folder / "tokenizer_config.json").unlink()
-  with pytest.raises(InputError, match=r"no token \[PAD\]; expected the pad_token that the files"):
+  with pytest.raises(InputError, match=r"no token \[PAD\]; expected a vocabulary like BERT"):
     load_tokenizer(folder)
   made("bytes", tmp_path)
   path = tmp_path / "tokenizer.json"

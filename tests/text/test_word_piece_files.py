@@ -239,3 +239,21 @@ def test_models_without_entities_need_no_markers(tiny_directories, tmp_path):
     assert load_tokenizer(tmp_path / kind, markers=False).special == plain.special
     save_tokenizer(luke, tmp_path / kind)
     assert load_tokenizer(tmp_path / kind, markers=False).special == luke.special
+
+
+def test_pieces_with_the_ends_of_a_roberta_are_an_mpnets(vocab_txt, tmp_path):
+  """Two of its texts are joined by two ends, which BERT's tokenizer would not do."""
+  theirs = {"[CLS]": "<s>", "[SEP]": "</s>", "[PAD]": "<pad>", "[MASK]": "<mask>"}
+  lines = [theirs.get(line, line) for line in vocab_txt.splitlines()]
+  keys = ("cls_token", "sep_token", "pad_token", "mask_token")
+  write(
+    tmp_path,
+    vocab__txt="\n".join(lines),
+    tokenizer_config__json=dict(zip(keys, theirs.values(), strict=True)),
+  )
+  tokenizer = load_tokenizer(tmp_path)
+  assert tokenizer.special.doubled
+  assert tokenizer.hub_settings()["tokenizer_class"] == "MPNetTokenizer"
+  save_tokenizer(tokenizer, tmp_path / "saved")
+  again = load_tokenizer(tmp_path / "saved")
+  assert again.special == tokenizer.special and again.encode([TEXT]) == tokenizer.encode([TEXT])

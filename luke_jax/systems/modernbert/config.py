@@ -12,14 +12,13 @@ from luke_jax.heads.labels import AnswerHead, TokenHead
 from luke_jax.models import shapes
 from luke_jax.models.config_files import OF_DECODERS, Fixed, check_config
 from luke_jax.models.head import Head, Outputs
-from luke_jax.models.keys import Key, Keys, norm, table
+from luke_jax.models.keys import Key, Keys, linear, norm, table
 from luke_jax.models.system import (
   OF_PAIRS,
   Backbone,
   Decoders,
   Described,
   Layout,
-  Recipe,
   States,
   System,
   Tables,
@@ -65,10 +64,6 @@ class ModernAnswerHead(AnswerHead):
     return super().__call__(states._replace(words=words), tables)
 
 
-# The middle of the ranges that the paper searched (appendix E).
-_USUAL = Recipe(5e-5, 16, 3, optimizer={"weight_decay": 1e-5})
-
-
 @dataclasses.dataclass(frozen=True)
 class ModernBertConfig(System):
   """Sizes of a ModernBERT, named as in its config.json; the defaults are ModernBERT-base."""
@@ -111,7 +106,6 @@ class ModernBertConfig(System):
   layout: ClassVar[Layout] = Layout(
     words=("modernbert/embeddings/word/embedding", "masked_words/bias", "word_decoder/embedding")
   )
-  recipes: ClassVar[Mapping[str, Recipe]] = dict.fromkeys(("classification", "tagging"), _USUAL)
   adapters: ClassVar[bool] = True
   for_prediction = staticmethod(shapes.cast_once)
 
@@ -135,8 +129,7 @@ class ModernBertConfig(System):
   def keys(cls, kind: str) -> Keys:
     """Returns the names of tensors on disk."""
     words = "model.embeddings.tok_embeddings.weight"
-    head = [] if kind != "answer" else [Key("qa_outputs/kernel", ("classifier.weight",), 1)]
-    head += [] if kind != "answer" else [Key("qa_outputs/bias", ("classifier.bias",))]
+    head = linear("qa_outputs", "classifier") if kind == "answer" else ()
     return Keys.of(
       (*_rows(), *head),
       aliases={"decoder.weight": words},
@@ -175,9 +168,9 @@ class ModernBertConfig(System):
     each = 2.0 * counts.sequences
     near = tokens if tokens <= SHORT else 3 * (self.local_attention // 2)
     read = sum(tokens if whole else near for whole in self.is_global)
-    linear = self.num_hidden_layers * (4 * d + 3 * self.intermediate_size)
+    widths = self.num_hidden_layers * (4 * d + 3 * self.intermediate_size)
     of_encoder = {
-      f"{self.name}/encoder": each * tokens * d * linear,
+      f"{self.name}/encoder": each * tokens * d * widths,
       "": each * 2 * tokens * d * read,
     }
     return {**shapes.word_products(self.name, self, counts), **of_encoder}

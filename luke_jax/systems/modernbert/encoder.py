@@ -16,7 +16,8 @@ from luke_jax.nn.block_attention import MASKED, block_attention
 from luke_jax.nn.embeddings import WordEmbeddings, real_tokens
 from luke_jax.nn.encoder import over_layers, remade
 from luke_jax.nn.layers import Dense, Dropout, LayerNorm, Numerics, constrain
-from luke_jax.nn.windows import chunked_attention, turned, turns, windowed_attention
+from luke_jax.nn.queries import turned, turns
+from luke_jax.nn.windows import chunked_attention, windowed_attention
 
 if TYPE_CHECKING:
   from luke_jax.systems.modernbert.config import ModernBertConfig

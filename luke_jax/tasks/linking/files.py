@@ -51,6 +51,9 @@ class LinkingExample:
 
 def read(path: Path, faults: Faults) -> list[LinkingExample]:
   """Reads JSON lines, of ours or of a benchmark."""
+  if path.suffix in (".csv", ".conllu"):
+    tool = "python -m data.linking.make, in a checkout, makes them of published benchmarks"
+    raise InputError(f"{path}: expected JSON lines; {tool}")
   return read_records(path, parse, faults)
 
 
