@@ -39,6 +39,7 @@ SECTIONS = {
     "settings": ("train:list_settings", "Lists the settings of a task: type, default and meaning."),
     "predict": ("predict", "Prints a fine-tuned model's predictions for texts."),
     "link": ("linking:link", "Finds the entities that the names in texts mean."),
+    "linker": ("linker", "Makes a linker of a wiki, from the download on."),
     "triples": ("triples", "Finds how the names in texts are related, and what says so."),
     "evaluate": ("evaluate:evaluate", "Scores a fine-tuned model, and shows its mistakes."),
     "score": ("evaluate:score", "Scores any system's predictions by a task's official metric."),
