@@ -27,9 +27,9 @@ from luke_jax.files import Path, check_place, write_json
 from luke_jax.models.system import Backbone, TokenCounts
 from luke_jax.plan.chips import parse_topology
 from luke_jax.plan.compiling import OutOfMemory
-from luke_jax.plan.hbm import moved
 from luke_jax.plan.hlo import Executed, HloModule, execution
 from luke_jax.plan.plan import Plan, token_counts
+from luke_jax.plan.traffic import moved
 from luke_jax.runs.planned import PlannedStep
 from luke_jax.terminal import Console
 

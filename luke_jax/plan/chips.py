@@ -1,9 +1,11 @@
 """TPU chips and slices to compile for, with their published speeds."""
 
 import dataclasses
+import importlib.resources
 import importlib.util
 import math
 import os
+import tomllib
 from collections.abc import Mapping
 from typing import Any
 
@@ -18,7 +20,7 @@ class Chip:
 
   name: str
   peak_flops: float  # bfloat16 operations per second, of all its cores
-  hbm_bytes: int  # available to a program
+  hbm_gib: float  # available to a program
   hbm_bandwidth: float  # bytes per second
   link_bandwidth: float  # bytes per second, sent over all its links together
   network_bandwidth: float  # bytes per second between slices, a chip's share; 0: not published
@@ -26,59 +28,16 @@ class Chip:
   most_chips: int  # in one slice
   options: Mapping[str, Any] = dataclasses.field(default_factory=dict)  # for the compiler
 
+  @property
+  def hbm_bytes(self) -> int:
+    """Returns the memory that is available to a program."""
+    return int(self.hbm_gib * GIB)
 
-# Peak, memory bandwidth, links and the data-centre network (bits per second: of a pod of 256 chips
-# for v5e and v6e, of a chip for v5p) are from docs.cloud.google.com/tpu/docs/{v4,v5e,v5p,v6e}
-# (2026-11), which give the links of both directions together (v5e 400, v5p 1200, v6e 800 GB/s; v4
-# six links of 50 GB/s each way); here it is one direction. (Older pages give v6e 3584 Gbit/s.)
-# Memory is what libtpu 0.0.42 reports when it runs out; it reserves some of the published 16, 32,
-# 32 and 95 GiB.
-CHIPS = {
-  chip.name: chip
-  for chip in (
-    Chip(
-      name="v5e",
-      peak_flops=196.608e12,
-      hbm_bytes=int(15.75 * GIB),
-      hbm_bandwidth=819e9,
-      link_bandwidth=200e9,
-      network_bandwidth=6.4e12 / 256 / 8,
-      dimensions=2,
-      most_chips=256,
-    ),
-    Chip(
-      name="v6e",
-      peak_flops=917.504e12,
-      hbm_bytes=int(31.25 * GIB),
-      hbm_bandwidth=1638e9,
-      link_bandwidth=400e9,
-      network_bandwidth=25.6e12 / 256 / 8,
-      dimensions=2,
-      most_chips=256,
-    ),
-    Chip(
-      name="v5p",
-      peak_flops=458.752e12,
-      hbm_bytes=int(95.74 * GIB),
-      hbm_bandwidth=2765e9,
-      link_bandwidth=600e9,
-      network_bandwidth=50e9 / 8,
-      dimensions=3,
-      most_chips=6144,
-    ),
-    Chip(
-      name="v4",
-      peak_flops=275.2512e12,
-      hbm_bytes=int(30.75 * GIB),
-      hbm_bandwidth=1228e9,
-      link_bandwidth=300e9,
-      network_bandwidth=0.0,
-      dimensions=3,
-      most_chips=4096,
-      options={"chip_config_name": "megacore"},
-    ),
-  )
-}
+
+_TABLES = tomllib.loads(
+  importlib.resources.files("luke_jax.plan").joinpath("chips.toml").read_text("utf-8")
+)
+CHIPS = {name: Chip(name, **fields) for name, fields in _TABLES.items()}
 
 
 @dataclasses.dataclass(frozen=True)

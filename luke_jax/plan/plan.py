@@ -12,10 +12,9 @@ from rich.text import Text
 
 from luke_jax.models.system import Backbone, TokenCounts
 from luke_jax.plan.chips import GIB, Topology
-from luke_jax.plan.collectives import Traffic, between_slices, traffic
 from luke_jax.plan.compiling import Compiled, Memory
-from luke_jax.plan.hbm import moved
 from luke_jax.plan.hlo import execution
+from luke_jax.plan.traffic import Traffic, between_slices, moved, traffic
 from luke_jax.training.experiment import Experiment
 from luke_jax.training.optimizer import is_frozen
 

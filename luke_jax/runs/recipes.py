@@ -22,10 +22,9 @@ from luke_jax.inference.settings import processor_of
 from luke_jax.models.system import Backbone, Recipe, System
 from luke_jax.models.table import SIZES
 from luke_jax.pipeline.batches import Data
-from luke_jax.runs.fitted_heads import fits
 from luke_jax.runs.models import model_directory, start_weights
 from luke_jax.runs.rules import RULES, Facts, Reason, decided, task_settings
-from luke_jax.runs.starts import start_model
+from luke_jax.runs.starts import fits, start_model
 from luke_jax.tasks.contract import TextTask
 from luke_jax.tasks.known import CLASSES, task_class
 from luke_jax.tasks.running import checked, read_examples

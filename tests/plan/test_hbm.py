@@ -1,8 +1,8 @@
 import pytest
 from plan.texts import COLLECTIVES, SCATTER, TRAFFIC
 
-from luke_jax.plan.hbm import hbm_bytes, moved
 from luke_jax.plan.hlo import execution, parse
+from luke_jax.plan.traffic import hbm_bytes, moved
 
 ROW, STACK = 128 * 4, 12 * 64 * 128 * 4
 

@@ -6,9 +6,9 @@ import pytest
 from tpu_options import QUICK
 
 from luke_jax.plan.chips import parse_topology
-from luke_jax.plan.collectives import _inside, traffic
 from luke_jax.plan.compiling import Compiled, memory_of
 from luke_jax.plan.hlo import execution, parse
+from luke_jax.plan.traffic import _inside, traffic
 from luke_jax.runs.planned import PlannedStep, lowered_step
 
 pytestmark = pytest.mark.tpu_aot

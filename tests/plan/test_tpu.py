@@ -5,10 +5,10 @@ from plan.programs import CHIPS, HIDDEN, LAYERS, ROWS, TOPOLOGY, WIDTH, gradient
 
 from luke_jax.errors import InputError
 from luke_jax.plan.chips import GIB, Topology, devices, parse_topology
-from luke_jax.plan.collectives import traffic
 from luke_jax.plan.compiling import Compiled, OutOfMemory, compile_in_child
 from luke_jax.plan.hlo import execution, parse
 from luke_jax.plan.plan import make_plan
+from luke_jax.plan.traffic import traffic
 from luke_jax.training.program import OPTIONS
 
 pytestmark = pytest.mark.tpu_aot
