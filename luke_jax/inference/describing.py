@@ -348,11 +348,11 @@ class LinkedParagraph(NamedTuple):
     text, links = "", []
     for sentence in sentences:
       text += " " if text else ""
-      moved = (_moved(x, len(text)) for x in sentence.links if x.target_id is not None)
-      links += moved
+      at = len(text)
+      links += [
+        dataclasses.replace(x, start=x.start + at, end=x.end + at)
+        for x in sentence.links
+        if x.target_id is not None
+      ]
       text += sentence.text
     return cls(sentences[0].paragraph, text, links)
-
-
-def _moved(link: ExportedLink, by: int) -> ExportedLink:
-  return dataclasses.replace(link, start=link.start + by, end=link.end + by)

@@ -29,7 +29,6 @@ from luke_jax.tasks.contract import TextTask
 from luke_jax.tasks.known import CLASSES, task_class
 from luke_jax.tasks.running import checked, read_examples
 from luke_jax.text import Row
-from luke_jax.text.entity_vocab import SPECIAL_ENTITIES
 from luke_jax.training.experiment import Experiment, Run
 from luke_jax.training.experiment_files import load_experiment
 from luke_jax.training.optimizer import Optimizer, Schedule
@@ -209,17 +208,6 @@ def check_able(task: type[TextTask], system: type[System], start: Path) -> None:
 def plain_experiment(kind: str | type) -> Experiment:
   """Returns the recipe for a task, a name or a user's own class, without files and a start."""
   return with_recipe(SIZES["tiny"], _class_of(kind)(), None)
-
-
-def start_sizes(
-  task: TextTask | type[TextTask], start: Path, system: type[System] | None = None
-) -> System:
-  """Returns the sizes of the model that a task, a class or a value, trains from a directory."""
-  config = read_backbone(start, system).config
-  if task.entity_table == "special" and config.decoders.entities:
-    config = config.with_entities(len(SPECIAL_ENTITIES), SPECIAL_ENTITIES.pad_id)
-  added = len(config.added_words(task.name, task.new_words))
-  return dataclasses.replace(config, vocab_size=config.vocab_size + added)
 
 
 def with_recipe(config: System, task: TextTask, start: str | None) -> Experiment:
