@@ -322,17 +322,8 @@ def _place(text: str) -> float:
 
 def by_paragraph(sentences: Iterable[ExportedSentence]) -> Iterator[list[ExportedSentence]]:
   """Yields the sentences of a page paragraph by paragraph."""
-  paragraph: list[ExportedSentence] = []
-  for sentence in sentences:
-    if paragraph and (sentence.page_id, sentence.paragraph) != (
-      paragraph[0].page_id,
-      paragraph[0].paragraph,
-    ):
-      yield paragraph
-      paragraph = []
-    paragraph.append(sentence)
-  if paragraph:
-    yield paragraph
+  for _, paragraph in itertools.groupby(sentences, lambda x: (x.page_id, x.paragraph)):
+    yield list(paragraph)
 
 
 class LinkedParagraph(NamedTuple):

@@ -4,8 +4,7 @@ A tokenizer.json may be of any kind. An spm.model is one of SentencePiece that h
 tokens.
 """
 
-import struct
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +14,7 @@ from luke_jax.errors import InputError
 from luke_jax.files import Path, read_text
 from luke_jax.files.copies import local
 from luke_jax.text.byte_level import continues_word
+from luke_jax.text.sentence_piece import message_fields
 from luke_jax.text.tokenizer import (
   BERT,
   MARKERS,
@@ -138,7 +138,6 @@ MODEL = "spm.model"
 _SPACE = "▁"
 # Numbers of fields, and the type of the unknown piece, in sentencepiece_model.proto.
 _PIECE, _NORMALIZER, _UNKNOWN = 1, 3, 2
-_VARINT, _BYTES, _FIXED = 0, 2, 5  # how a field's content is written
 
 
 def load_unigram(directory: Path) -> LibraryTokenizer:
@@ -163,10 +162,10 @@ def _from_model(content: bytes, config: Mapping[str, Any]) -> "tokenizers.Tokeni
   import tokenizers
   from tokenizers import Regex, models, normalizers, pre_tokenizers
 
-  fields = list(_fields(content))
-  pieces = [dict(_fields(value)) for number, value in fields if number == _PIECE]
+  fields = list(message_fields(content))
+  pieces = [dict(message_fields(value)) for number, value in fields if number == _PIECE]
   unknown = next(i for i, x in enumerate(pieces) if x.get(3) == _UNKNOWN)
-  table = dict(_fields(dict(fields)[_NORMALIZER])).get(2)
+  table = dict(message_fields(dict(fields)[_NORMALIZER])).get(2)
   library = tokenizers.Tokenizer(models.Unigram([(x[1].decode(), x[2]) for x in pieces], unknown))
   steps: list[Any] = [normalizers.Lowercase()] if config.get("do_lower_case") else []
   steps += [normalizers.Precompiled(table)] if table else []
@@ -187,29 +186,3 @@ def _with_ends(library: "tokenizers.Tokenizer", ids: Mapping[str, int]) -> "toke
   template = tokenizers.processors.TemplateProcessing(one, f"{one} $B:1 {BERT.end}:1", ends)
   library.post_processor = template
   return library
-
-
-def _fields(content: bytes) -> Iterator[tuple[int, Any]]:
-  """Yields the numbers and contents of the fields of a message in a protocol buffer."""
-  place = 0
-
-  def varint() -> int:
-    nonlocal place
-    number = shift = 0
-    while True:
-      byte = content[place]
-      place, number, shift = place + 1, number | (byte & 127) << shift, shift + 7
-      if byte < 128:
-        return number
-
-  while place < len(content):
-    key = varint()
-    if key & 7 == _VARINT:
-      yield key >> 3, varint()
-      continue
-    length = varint() if key & 7 == _BYTES else 4
-    part = content[place : place + length]
-    if key & 7 not in (_BYTES, _FIXED) or len(part) < length:
-      raise ValueError("not a whole message")
-    place += length
-    yield key >> 3, part if key & 7 == _BYTES else struct.unpack("<f", part)[0]
