@@ -21,8 +21,8 @@ from luke_jax.text.tokenizer import (
   ROLE_KEYS,
   WHOLE,
   Bounds,
+  PiecesOfLibrary,
   SpecialTokens,
-  Tokenizer,
   Tokens,
   is_mask_a_word,
   markers_among,
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 PLAIN = "PreTrainedTokenizerFast"
 
 
-class LibraryTokenizer(Tokenizer):
+class LibraryTokenizer(PiecesOfLibrary):
   """Strings <-> ids as a tokenizer.json says, whose added tokens are read as they are spelt.
 
   ModernBERT's and ALBERT's are of this kind.
@@ -52,14 +52,7 @@ class LibraryTokenizer(Tokenizer):
 
   def encode(self, texts: Sequence[str], *, offsets: bool = False) -> list[Tokens]:
     """Returns the tokens of each text, with their character offsets on request."""
-    if not offsets:  # the faster call keeps no track of characters
-      encodings = self._library.encode_batch_fast(texts, add_special_tokens=False)
-      return [Tokens(encoding.ids) for encoding in encodings]
-    encodings = self._library.encode_batch(texts, add_special_tokens=False)
-    return [
-      Tokens(encoding.ids, [_without_space(text, *span) for span in encoding.offsets])
-      for encoding, text in zip(encodings, texts, strict=True)
-    ]
+    return self._encode_plain(texts, offsets)
 
   def decode(self, ids: Iterable[int]) -> str:
     """Returns the text of ids, special tokens included."""
@@ -67,11 +60,6 @@ class LibraryTokenizer(Tokenizer):
     if ids and not 0 <= min(ids) <= max(ids) < self.vocab_size:
       raise InputError(f"ids {ids}: expected ids from 0 to {self.vocab_size - 1}")
     return self._library.decode(ids, skip_special_tokens=False)
-
-  def piece_id(self, piece: str) -> int:
-    """Returns the id of a piece as the vocabulary spells it, or of the unknown one."""
-    id = self._library.token_to_id(piece)
-    return self.special.unknown if id is None else id
 
   def with_words(self, words: Iterable[str]) -> "LibraryTokenizer":
     """Returns a tokenizer that also knows these words, each of which is one token."""
@@ -104,6 +92,9 @@ class LibraryTokenizer(Tokenizer):
   def save_vocab(self, directory: Path) -> None:
     """Writes tokenizer.json, which has the special tokens too."""
     (directory / WHOLE).write_bytes(self._library.to_str(pretty=True).encode())
+
+  def _places(self, encoding: "tokenizers.Encoding", text: str) -> list[Bounds]:
+    return [_without_space(text, *span) for span in encoding.offsets]
 
 
 def _without_space(text: str, start: int, end: int) -> Bounds:
