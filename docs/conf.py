@@ -33,7 +33,8 @@ CHAPTERS = {
   "Notebooks": "colab/README",
   "Reference": """docs/cli docs/cli/first docs/cli/tasks docs/cli/models docs/cli/wikipedia
     docs/cli/graphs docs/cli/experiments docs/api docs/formats docs/glossary
-    docs/alternatives docs/status docs/measurements CHANGELOG""",
+    docs/alternatives docs/status docs/measurements docs/stability SECURITY docs/releasing
+    CHANGELOG""",
 }
 OF_FOLDERS = {
   "docs/howto": "Your own data",
@@ -58,8 +59,14 @@ author = "The luke_jax authors"
 version = release = installed("luke_jax")
 extensions = ["myst_nb", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "sphinx_copybutton"]
 root_doc = "README"
-include_patterns = ["README.md", "CHANGELOG.md", "CONTRIBUTING.md", "docs/**", "colab/**"]
-include_patterns += ["experiments/*.md", "experiments/**/*.md", "data/*/README.md"]
+include_patterns = ["README.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md"]
+include_patterns += [
+  "docs/**",
+  "colab/**",
+  "experiments/*.md",
+  "experiments/**/*.md",
+  "data/*/README.md",
+]
 exclude_patterns = ["docs/_build", ".*", "**/__pycache__", "tests", "luke_jax"]
 exclude_patterns += ["runs", "results", "demo", "datasets", "build", "dist"]
 source_suffix = {".md": "myst-nb", ".ipynb": "myst-nb", ".rst": "restructuredtext"}

@@ -49,7 +49,7 @@ READ_ONLY = tuple(
   f"docs/{name}.md"
   for name in (
     *("README", "alternatives", "architecture", "differences", "glossary", "measurements"),
-    *("paper", "status", "wiki-samples"),
+    *("paper", "releasing", "stability", "status", "wiki-samples"),
   )
 )
 # Pages about what an extra installs, and a package of it.
