@@ -25,8 +25,9 @@ from luke_jax.wiki.dumps import MIRROR, DumpFile, latest
 
 MADE = ("build", "tables", KNOWLEDGE)
 NEEDED = 8  # times the size of a dump is the room for what is made of it
-# Hours of a core for a gigabyte of a dump of long pages, and of short ones; and of the training.
-HOURS, TRAINING = (0.6, 9.0), 1.0
+# Hours of a core for a gigabyte of a dump, of long pages and of short ones, by the stages' times in
+# docs/howto/linking.md; and those of the training.
+HOURS, TRAINING = (2.0, 6.5), 0.5
 
 
 def run(
