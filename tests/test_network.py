@@ -90,7 +90,10 @@ def test_only_known_modules_can_reach_others():
   package = ROOT / "luke_jax"
   reach = set()
   for path in package.rglob("*.py"):
-    names = imported(ast.parse(path.read_text(encoding="utf-8")))
+    text = path.read_text(encoding="utf-8")
+    if not any(x.rpartition(".")[2] in text for x in REACH):  # to read the others takes longer
+      continue
+    names = set(imported(ast.parse(text)))
     if any(name == x or name.startswith(f"{x}.") for name in names for x in REACH):
       reach.add(str(path.relative_to(package)))
   assert reach == KNOWN
