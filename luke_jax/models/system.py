@@ -177,6 +177,10 @@ class System(ModelConfig):
   fixed: ClassVar[Fixed] = {}
   # Name of the config file in its authors' directories, and an entry that only theirs has.
   released_config: ClassVar[tuple[str, str]] = ("", "")
+  released_always: ClassVar[bool] = False  # it is written beside config.json in every form
+  words_folder: ClassVar[str] = ""  # of a model's directory, where its tokenizer is; "": itself
+  # Labels that are asked for are read as they are written, and their vectors keep their lengths.
+  labels_as_written: ClassVar[bool] = False
   # Model types whose weights a new model of this system may start from.
   starts_from: ClassVar[tuple[str, ...]] = ()
   recipes: ClassVar[Mapping[str, Recipe]] = {}
@@ -247,6 +251,11 @@ class System(ModelConfig):
   def entity_width(self) -> int:
     """Returns the width of the vectors that entity tokens may be given as; 0: by id alone."""
     return 0
+
+  @property
+  def labels_read_as(self) -> "type[System] | None":
+    """Returns the system that a model's own files are read as to read labels; None: none is."""
+    return None
 
   @property
   def started_from(self) -> str | None:
