@@ -327,6 +327,11 @@ class System(ModelConfig):
     return Described(sizes, architecture, labels, len(labels) or 2, rest)
 
   @classmethod
+  def tokenizers_elsewhere(cls, raw: Mapping[str, object]) -> Mapping[str, str]:
+    """Returns the models of the hub whose tokenizers a config file names, by their folders."""
+    return {}
+
+  @classmethod
   def read_archive(cls, raw: dict[str, object], path: Path) -> "Described | None":
     """Returns the contents of the metadata.json of an archive of the authors; None: not theirs."""
     return None

@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 import luke_jax
-from luke_jax.errors import InputError
 
 gliner = pytest.importorskip("gliner")
 
@@ -93,7 +92,12 @@ def made(kind, system, folder, **fields):
   encoder = {"model_type": system, "vocab_size": len(words), **SIZES, **MORE[system]}
   encoder["pad_token_id"] = words.pad_token_id
   config = {"encoder_config": encoder, "model_name": "none/such", "hidden_size": 16}
-  config |= {"max_width": 5, "max_types": 30, "dropout": 0.1, "_attn_implementation": "eager"}
+  config |= {
+    "max_width": 12 if kind.endswith("Token") else 5,
+    "max_types": 30,
+    "dropout": 0.1,
+    "_attn_implementation": "eager",
+  }
   options = {}
   if kind.startswith("Bi"):
     options["labels_tokenizer"] = tokenizer("bert")
@@ -108,7 +112,7 @@ def made(kind, system, folder, **fields):
   of_class._resize_token_embeddings(model, config, words)
   with torch.no_grad():
     for parameter in model.parameters():
-      parameter.add_(torch.randn_like(parameter) * 0.08)
+      parameter.add_(torch.randn_like(parameter) * 0.16)
   model.eval()
   model.save_pretrained(folder, safe_serialization=True)
   return model
@@ -123,13 +127,125 @@ def texts(number, most=40):
 def theirs_of(model, chosen, **options):
   found = model.inference(chosen, sorted(LABELS), batch_size=8, **options)
   return [
-    sorted((x["start"], x["end"], x["label"], round(x["score"], 4)) for x in of_text)
-    for of_text in found
+    sorted((x["start"], x["end"], x["label"], x["score"]) for x in of_text) for of_text in found
   ]
 
 
 def ours_of(model, chosen, **options):
   return [
-    sorted((x.start, x.end, x.label, round(x.score, 4)) for x in of_text)
+    sorted((x.start, x.end, x.label, x.score) for x in of_text)
     for of_text in model.predict(chosen, labels=LABELS, **options)
   ]
+
+
+def logits_of_theirs(model, chosen):
+  """Logits by text, span of words and label."""
+  import torch
+
+  prepared = model.prepare_batch(chosen, sorted(LABELS))
+  batch = model.collate_batch(prepared["input_x"], prepared["entity_types"])
+  with torch.no_grad():
+    found = model.run_batch(batch).logits.numpy()
+  if model.config.span_mode != "token_level":
+    return lambda text, start, end: found[text, start, end - 1 - start]
+  return lambda text, start, end: np.minimum(
+    np.minimum(found[text, start, :, 0], found[text, end - 1, :, 1]),
+    found[text, start:end, :, 2].min(0),
+  )
+
+
+def largest_difference(model, theirs, chosen):
+  """How far our logits of all spans are from theirs, and how many there are."""
+  from luke_jax.inference import batches, predicting, settings
+
+  task = settings.task_of(model, **predicting.asked(model, LABELS))
+  examples = [task.parse({"text": x}, "", "") for x in chosen]
+  processor = settings.processor_of(model, task)
+  rows = task.features(processor, examples)
+  assert len(rows) == len(chosen)  # none is read in windows
+  shapes = batches.shapes_of(model.backbone)
+  found = batches.outputs(model, task, rows, processor.entity_vocab.pad_id, shapes)["logits"]
+  expected = logits_of_theirs(theirs, chosen)
+  pairs = [
+    (logits, expected(row.example, *span))
+    for row, of_row in zip(rows, found, strict=True)
+    for span, logits in zip(row.source.tolist(), of_row[:, : len(LABELS)], strict=False)
+  ]
+  ours, theirs = map(np.stack, zip(*pairs, strict=True))
+  assert 0.3 < np.abs(theirs).max() < 16
+  return np.abs(ours - theirs).max(), ours.size
+
+
+def same(found, expected):
+  """Whether names are the same, with the same scores; and how many there are."""
+  names, wanted = ([[x[:3] for x in of] for of in y] for y in (found, expected))
+  scores, others = ([x[3] for of in y for x in of] for y in (found, expected))
+  return names == wanted and np.allclose(scores, others, atol=1e-5, rtol=0)
+
+
+@pytest.fixture(scope="module", params=[f"{x} {y}" for x in KINDS for y in MORE])
+def pair(request, tmp_path_factory):
+  """A model of gliner, and ours of its files."""
+  kind, system = request.param.split()
+  folder = tmp_path_factory.mktemp("gliner")
+  theirs = made(kind, system, folder)
+  with warnings.catch_warnings():
+    warnings.simplefilter("error", UserWarning)
+    return theirs, luke_jax.load(folder)
+
+
+def test_logits_and_files(pair, tmp_path):
+  theirs, model = pair
+  assert largest_difference(model, theirs, texts(24))[0] < 1e-5
+  model.save(tmp_path)
+  assert json.loads((tmp_path / "config.json").read_text())["architectures"] == [model.architecture]
+  theirs, model = gliner.GLiNER.from_pretrained(tmp_path), luke_jax.load(tmp_path)
+  assert largest_difference(model, theirs, texts(8))[0] < 1e-5
+
+
+def test_names(pair):
+  theirs, model = pair
+  chosen, number = texts(100, 24), 0
+  for threshold in (0.3, 0.5):
+    for nested in (False, True):
+      for several in (False, True):
+        options = {"flat_ner": not nested, "multi_label": several}
+        expected = theirs_of(theirs, chosen, threshold=threshold, **options)
+        found = ours_of(model, chosen, threshold=threshold, nested=nested, several=several)
+        assert same(found, expected), (threshold, options)
+        number += sum(map(len, found))
+  assert number > 500
+
+
+def test_windows_and_forms(tmp_path):
+  """A text longer than a window has the names of its windows, and gliner's before its cut."""
+  theirs = made("BiSpan", "modernbert", tmp_path, max_len=40)
+  model, text = luke_jax.load(tmp_path), " ".join(texts(20, 20))
+  assert len(text.split()) > 150
+  long = ours_of(model, [text], threshold=0.5)[0]
+  assert long[-1][1] > len(text) - 60
+  assert theirs_of(theirs, [text], threshold=0.5)[0][-1][1] < len(text) / 2
+
+
+def test_a_description_is_read_with_its_label(tmp_path):
+  theirs = made("UniSpan", "deberta-v2", tmp_path, embed_ent_token=False)
+  model, chosen = luke_jax.load(tmp_path), texts(10)
+  asked = ["person", "award: prize of the year"]
+  expected = theirs.inference(chosen, sorted(asked), threshold=0.3)
+  found = model.predict(chosen, labels=asked, threshold=0.3)
+  for one, other in zip(found, expected, strict=True):
+    names = [(x.start, x.end, x.label) for x in one]
+    assert names == [(x["start"], x["end"], x["label"].partition(":")[0]) for x in other]
+
+
+def test_archives_of_pytorch_and_configs_without_sizes(tmp_path):
+  """Older models: no safetensors, a number of words that their config does not say."""
+  theirs = made("UniSpan", "deberta-v2", tmp_path)
+  theirs.save_pretrained(tmp_path)
+  (tmp_path / "model.safetensors").unlink()
+  path = tmp_path / "gliner_config.json"
+  config = json.loads(path.read_text())
+  config |= {"vocab_size": -1, "class_token_index": -1, "model_type": "gliner"}
+  config["encoder_config"]["vocab_size"] -= 3
+  path.write_text(json.dumps(config))
+  assert largest_difference(luke_jax.load(tmp_path), theirs, texts(8))[0] < 1e-5

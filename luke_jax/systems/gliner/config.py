@@ -17,6 +17,7 @@ from luke_jax.nn.layers import Dtype, Numerics
 from luke_jax.systems.gliner.encoder import WAYS, GlinerEncoder
 from luke_jax.systems.gliner.head import GlinerHead
 from luke_jax.text.rows import Room
+from luke_jax.text.tokenizer_files import has_tokenizer
 
 MODEL, LABELS = "gliner_config.json", "labels_tokenizer"
 TEXT, OF_LABELS = "token_rep_layer.bert_layer.model", "token_rep_layer.labels_encoder.model"
@@ -174,6 +175,12 @@ class GlinerConfig(System):
     return rest | names | {"model_type": "gliner_{}_encoder_{}".format(*ways)}
 
   @classmethod
+  def tokenizers_elsewhere(cls, raw: Mapping[str, Any]) -> Mapping[str, str]:
+    """Returns the models whose tokenizers are read, where a model's files have none."""
+    names = {"": raw.get("model_name"), LABELS: raw.get("labels_encoder")}
+    return {folder: name for folder, name in names.items() if name}
+
+  @classmethod
   def with_rows(
     cls, described: Described, names: frozenset[str], read: ReadTensor
   ) -> tuple[Described, ReadTensor] | None:
@@ -217,6 +224,9 @@ class GlinerLabelsConfig(GlinerConfig):
     of_texts: Any = read.config
     if of_texts.labels_encoder is None:
       raise InputError(f"{path}: no encoder of labels; expected a GLiNER of two encoders")
+    if not has_tokenizer(folder := path.parent / LABELS):
+      get = f"`hf download {raw.get('labels_encoder')} --include '*token*' --local-dir {folder}`"
+      raise InputError(f"{folder}: no tokenizer; expected the one that {get} fetches")
     config = cls(of_texts.labels_encoder, None, of_texts.hidden_size, lstm_layers=0)
     return dataclasses.replace(read, config=config)
 

@@ -188,15 +188,12 @@ def least_between(
 
   It is that of two stretches whose length is a power of two, which may overlap.
   """
-  length = numbers.shape[1]
-  step = jnp.floor(jnp.log2((ends - starts + 1).clip(1).astype(jnp.float32))).astype(jnp.int32)
-  found, stretch = jnp.zeros((*starts.shape, numbers.shape[-1]), numbers.dtype), 1
-  for power in range(max(1, length.bit_length())):
-    second = (ends - stretch + 1).clip(0)
+  power = jnp.floor(jnp.log2((ends - starts + 1).clip(1).astype(jnp.float32))).astype(jnp.int32)
+  found = jnp.zeros((*starts.shape, numbers.shape[-1]), numbers.dtype)
+  for step in range(numbers.shape[1].bit_length()):
+    if step:  # what comes round from the other end is part of no span
+      numbers = jnp.minimum(numbers, jnp.roll(numbers, -(2 ** (step - 1)), axis=1))
+    second = (ends - 2**step + 1).clip(0)
     both = (jnp.take_along_axis(numbers, x[..., None], axis=1) for x in (starts, second))
-    found = jnp.where((step == power)[..., None], jnp.minimum(*both), found)
-    moved = jnp.pad(numbers[:, stretch:], ((0, 0), (0, min(stretch, length)), (0, 0)), mode="edge")
-    numbers, stretch = jnp.minimum(numbers, moved[:, :length]), 2 * stretch
-    if stretch > length:
-      break
+    found = jnp.where((power == step)[..., None], jnp.minimum(*both), found)
   return found
