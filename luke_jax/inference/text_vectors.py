@@ -52,7 +52,7 @@ def _means(network: Network, params: Any, words: jax.Array, mask: jax.Array) -> 
   found: Any = network.apply({"params": params}, input_ids=words, attention_mask=mask)
   states = found["last_hidden_state"].astype(jnp.float32)
   total = jnp.einsum("bwd,bw->bd", states, mask.astype(jnp.float32))
-  if network.backbone.config.labels_as_written:
+  if not network.backbone.config.unit_vectors:
     return total / mask.sum(-1, keepdims=True).clip(1)
   return total / jnp.maximum(jnp.linalg.norm(total, axis=-1, keepdims=True), 1e-9)
 
@@ -60,8 +60,8 @@ def _means(network: Network, params: Any, words: jax.Array, mask: jax.Array) -> 
 class LabelReader:
   """A model that reads labels, and the vectors of those that it has read."""
 
-  def __init__(self, model: ModelParts):
-    self.model = model
+  def __init__(self, model: ModelParts, *, as_written: bool = False):
+    self.model, self._as_written = model, as_written
     self._vectors: dict[str, np.ndarray] = {}
     self._odd: dict[str, str] = {}  # words that it does not know, by label
     self._processor = any_processor(model)
@@ -108,7 +108,7 @@ class LabelReader:
     return np.stack([self._vectors[text] for text in texts])
 
   def _as_read(self, label: str) -> str:
-    return label if self.model.config.labels_as_written else in_words(label, self._is_word)
+    return label if self._as_written else in_words(label, self._is_word)
 
   def _is_word(self, text: str) -> bool:
     return len(self._pieces(text)) == 1
@@ -140,7 +140,7 @@ def reader_of(directory: Path, system: type[System] | None = None) -> LabelReade
   """
   if system is None:
     return LabelReader(read(directory))
-  return LabelReader(read(directory, system=system, head=NONE))
+  return LabelReader(read(directory, system=system, head=NONE), as_written=True)
 
 
 def label_settings(
@@ -155,7 +155,8 @@ def label_settings(
   if model.reader is None:
     expected = "expected what luke_jax saves, or the adapter that a training wrote"
     raise InputError(f"labels: the model is without the one that reads them; {expected}")
-  reader = reader_of(model.reader, model.config.labels_read_as)
+  system = model.config.labels_read_as
+  reader = reader_of(model.reader, system) if system else reader_of(model.reader)
   wordings, vectors = reader.read(labels, known=known)
   # A name may be read as different things: the table has names, and is known by what was read.
   read = "\n".join((str(model.reader), *wordings.values()))

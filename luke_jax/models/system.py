@@ -179,8 +179,7 @@ class System(ModelConfig):
   released_config: ClassVar[tuple[str, str]] = ("", "")
   released_always: ClassVar[bool] = False  # it is written beside config.json in every form
   words_folder: ClassVar[str] = ""  # of a model's directory, where its tokenizer is; "": itself
-  # Labels that are asked for are read as they are written, and their vectors keep their lengths.
-  labels_as_written: ClassVar[bool] = False
+  unit_vectors: ClassVar[bool] = True  # the means of texts' states are made of length 1
   # Model types whose weights a new model of this system may start from.
   starts_from: ClassVar[tuple[str, ...]] = ()
   recipes: ClassVar[Mapping[str, Recipe]] = {}

@@ -17,11 +17,7 @@ pytestmark = [
   pytest.mark.filterwarnings("ignore::FutureWarning"),
   pytest.mark.filterwarnings("ignore::UserWarning"),
 ]
-WORDS = (
-  "Ana Lima sailed the old ship Vega-2 from Porto to New York in 1912 , and never came back . "
-  "The prize of the year went to Dr. O'Neil , who wrote a song about rivers ; it's well_known ! "
-  "award person place music group politician (born) naïve Zürich 北京 $5 e-mail"
-).split()
+WORDS = ["Ana", "Lima", "sailed", "the", "old", "ship", "Vega-2", "from", "Porto", "to", "New", "York", "in", "1912", ",", "and", "never", "came", "back", ".", "The", "prize", "of", "the", "year", "went", "to", "Dr.", "O'Neil", ",", "who", "wrote", "a", "song", "about", "rivers", ";", "it's", "well_known", "!", "award", "person", "place", "music", "group", "politician", "(born)", "naïve", "Zürich", "北京", "$5", "e-mail"]
 LABELS = ["award", "person", "place", "ship", "music group"]
 SIZES = {
   "hidden_size": 24,
@@ -205,7 +201,7 @@ def test_logits_and_files(pair, tmp_path):
 
 def test_names(pair):
   theirs, model = pair
-  chosen, number = texts(100, 24), 0
+  chosen, number = texts(100, 14), 0
   for threshold in (0.3, 0.5):
     for nested in (False, True):
       for several in (False, True):

@@ -14,6 +14,7 @@ from luke_jax.models.head import Head, ReadTensor
 from luke_jax.models.keys import Key, Keys, linear
 from luke_jax.models.system import NONE, Described, Layout, System
 from luke_jax.nn.layers import Dtype, Numerics
+from luke_jax.systems.deberta import SIZES as SMALL
 from luke_jax.systems.gliner.encoder import WAYS, GlinerEncoder
 from luke_jax.systems.gliner.head import GlinerHead
 from luke_jax.text.rows import Room
@@ -36,7 +37,7 @@ DEFAULTS = {"deberta-v2": _ABSENT}
 class GlinerConfig(System):
   """Sizes of a GLiNER; the defaults are those that its package has."""
 
-  encoder: System  # of texts
+  encoder: System = SMALL["deberta-v3-small"]  # of texts
   labels_encoder: System | None = None  # None: labels are read before the text
   hidden_size: int = 512  # width of spans and labels
   max_width: int = 12  # words of a span at most
@@ -215,7 +216,7 @@ class GlinerLabelsConfig(GlinerConfig):
   title: ClassVar[str] = "GLiNER's encoder of labels"
   tensors: ClassVar[str] = OF_LABELS
   words_folder: ClassVar[str] = LABELS
-  labels_as_written: ClassVar[bool] = True
+  unit_vectors: ClassVar[bool] = False
 
   @classmethod
   def read_config(cls, raw: dict[str, Any], path: Path) -> Described:
