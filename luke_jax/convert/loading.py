@@ -80,7 +80,9 @@ def read_model(
     network = _network(source, described, tensors, fields, make_own)
     params, report = _params(network, tensors, None if blank else seed)
     unread = source.tensors.names - tensors.names - set(report.apart)
+    elsewhere = network.backbone.config.keys(network.kind).elsewhere
     left_over = (*report.unexpected, *sorted(unread))
+    left_over = tuple(name for name in left_over if not name.startswith(elsewhere))
     report = dataclasses.replace(report, unexpected=left_over)
     words = Path(tokenizer) if tokenizer else None
     text = read_text_side(

@@ -17,7 +17,10 @@ pytestmark = [
   pytest.mark.filterwarnings("ignore::FutureWarning"),
   pytest.mark.filterwarnings("ignore::UserWarning"),
 ]
-WORDS = ["Ana", "Lima", "sailed", "the", "old", "ship", "Vega-2", "from", "Porto", "to", "New", "York", "in", "1912", ",", "and", "never", "came", "back", ".", "The", "prize", "of", "the", "year", "went", "to", "Dr.", "O'Neil", ",", "who", "wrote", "a", "song", "about", "rivers", ";", "it's", "well_known", "!", "award", "person", "place", "music", "group", "politician", "(born)", "naïve", "Zürich", "北京", "$5", "e-mail"]
+TEXT = """Ana Lima sailed the old ship Vega-2 from Porto to New York in 1912 , and never came back .
+The prize of the year went to Dr. O'Neil , who wrote a song about rivers ; it's well_known !
+award person place music group politician (born) naïve Zürich 北京 $5 e-mail"""
+WORDS = TEXT.split()
 LABELS = ["award", "person", "place", "ship", "music group"]
 SIZES = {
   "hidden_size": 24,

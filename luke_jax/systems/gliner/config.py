@@ -2,7 +2,7 @@
 
 import dataclasses
 from collections.abc import Iterator, Mapping
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import flax.linen as nn
 
@@ -121,6 +121,12 @@ class GlinerConfig(System):
     """Returns the system that its own files are read as to read labels."""
     return None if self.labels_encoder is None else GlinerLabelsConfig
 
+  @property
+  def for_fine_tuning(self) -> Self:
+    """Raises InputError: it is trained elsewhere."""
+    expected = "expected the package gliner for that, or another model, such as english"
+    raise InputError(f"a GLiNER: read, and not trained here; {expected}")
+
   def beside(self, words: int) -> Mapping[str, Room]:
     """Returns the room for the marks of words' first pieces."""
     return {"word_starts": Room((words,))}
@@ -139,8 +145,8 @@ class GlinerConfig(System):
   def keys(cls, kind: str) -> Keys:
     """Returns the names of tensors on disk."""
     unused = tuple(f"{TEXT}.{x}." for x in ("pooler", "lm_predictions", "mask_predictions"))
-    unused += ("token_rep_layer.labels_", "rnn.")
-    return Keys.of((*_rows_of_encoders(cls), *_own_rows()), unused=unused)
+    rows = (*_rows_of_encoders(cls), *_own_rows())
+    return Keys.of(rows, unused=(*unused, "rnn."), elsewhere=("token_rep_layer.labels_",))
 
   @classmethod
   def read_config(cls, raw: dict[str, Any], path: Path) -> Described:
@@ -235,7 +241,7 @@ class GlinerLabelsConfig(GlinerConfig):
   def keys(cls, kind: str) -> Keys:
     """Returns the names of tensors on disk."""
     projection = linear("gliner_labels/projection", "token_rep_layer.labels_projection")
-    return Keys.of((*_rows_of_encoders(cls), *projection), unused=("",))
+    return Keys.of((*_rows_of_encoders(cls), *projection), elsewhere=("",))
 
 
 def _check_kind(raw: Mapping[str, Any], path: Path) -> None:
