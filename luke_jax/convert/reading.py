@@ -100,8 +100,9 @@ def _lacking(directory: Path) -> dict[Path, str]:
   for system in systems():
     config = directory / (system.released_config[0] or ".")
     if config.is_file():
-      sources = system.tokenizers_elsewhere(read_json_object(config, "the config of a model"))
-      found |= {directory / folder: name for folder, name in sources.items()}
+      raw = read_json_object(config, "the config of a model")
+      sources = system.tokenizers_elsewhere.items()
+      found |= {directory / folder: str(raw.get(field)) for folder, field in sources}
   return {x: y for x, y in found.items() if _OWNED.fullmatch(y) and not has_tokenizer(x)}
 
 

@@ -26,8 +26,8 @@ KEPT_VECTORS = 100_000  # vectors in memory, by directory and label
 LISTS = 8  # of labels in memory
 
 
-def encode(model: ModelParts, texts: Sequence[str]) -> np.ndarray:
-  """Returns the means of the texts' states, (N, D), each of length 1 in most systems."""
+def encode(model: ModelParts, texts: Sequence[str], *, unit: bool = True) -> np.ndarray:
+  """Returns the means of the texts' states, (N, D), each of length 1 unless they keep theirs."""
   processor = any_processor(model)
   network, params = without_head(Network(model.backbone), model.params)
   vectors = np.zeros((len(texts), model.config.hidden_size), np.float32)
@@ -43,16 +43,18 @@ def encode(model: ModelParts, texts: Sequence[str]) -> np.ndarray:
     for place, row in enumerate(rows):
       pieces = row.input_ids[:width]
       words[place, : len(pieces)], mask[place, : len(pieces)] = pieces, 1
-    vectors[chosen] = np.asarray(_means(network, params, words, mask))[: len(chosen)]
+    vectors[chosen] = np.asarray(_means(network, params, words, mask, unit))[: len(chosen)]
   return vectors
 
 
-@functools.partial(jax.jit, static_argnames="network")
-def _means(network: Network, params: Any, words: jax.Array, mask: jax.Array) -> jax.Array:
+@functools.partial(jax.jit, static_argnames=("network", "unit"))
+def _means(
+  network: Network, params: Any, words: jax.Array, mask: jax.Array, unit: bool
+) -> jax.Array:
   found: Any = network.apply({"params": params}, input_ids=words, attention_mask=mask)
   states = found["last_hidden_state"].astype(jnp.float32)
   total = jnp.einsum("bwd,bw->bd", states, mask.astype(jnp.float32))
-  if not network.backbone.config.unit_vectors:
+  if not unit:
     return total / mask.sum(-1, keepdims=True).clip(1)
   return total / jnp.maximum(jnp.linalg.norm(total, axis=-1, keepdims=True), 1e-9)
 
@@ -104,7 +106,8 @@ class LabelReader:
         self._vectors.clear()
         new = list(dict.fromkeys(texts))
       read = [self._as_read(text) for text in new]
-      self._vectors |= zip(new, encode(self.model, read), strict=True)
+      found = encode(self.model, read, unit=not self._as_written)
+      self._vectors |= zip(new, found, strict=True)
     return np.stack([self._vectors[text] for text in texts])
 
   def _as_read(self, label: str) -> str:

@@ -3,7 +3,6 @@
 import abc
 import dataclasses
 import inspect
-import math
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, NamedTuple, Self, TypeVar
 
@@ -179,7 +178,8 @@ class System(ModelConfig):
   released_config: ClassVar[tuple[str, str]] = ("", "")
   released_always: ClassVar[bool] = False  # it is written beside config.json in every form
   words_folder: ClassVar[str] = ""  # of a model's directory, where its tokenizer is; "": itself
-  unit_vectors: ClassVar[bool] = True  # the means of texts' states are made of length 1
+  # Folders of tokenizers that a model's files may lack, and the fields that name who has them.
+  tokenizers_elsewhere: ClassVar[Mapping[str, str]] = {}
   # Model types whose weights a new model of this system may start from.
   starts_from: ClassVar[tuple[str, ...]] = ()
   recipes: ClassVar[Mapping[str, Recipe]] = {}
@@ -225,6 +225,8 @@ class System(ModelConfig):
     if entities:
       inputs["entity_ids"] = jnp.zeros((rows, entities), int)
       inputs["entity_position_ids"] = jnp.zeros((rows, entities, 1), int)
+    from luke_jax.models.shapes import traced_products  # which imports this file
+
     encoder = type(self).module(Backbone(self), False)
     params = jax.eval_shape(encoder.init, jax.random.key(0), **inputs)
     # Not the initialisation, which computes no attention.
@@ -326,11 +328,6 @@ class System(ModelConfig):
     return Described(sizes, architecture, labels, len(labels) or 2, rest)
 
   @classmethod
-  def tokenizers_elsewhere(cls, raw: Mapping[str, object]) -> Mapping[str, str]:
-    """Returns the models of the hub whose tokenizers a config file names, by their folders."""
-    return {}
-
-  @classmethod
   def read_archive(cls, raw: dict[str, object], path: Path) -> "Described | None":
     """Returns the contents of the metadata.json of an archive of the authors; None: not theirs."""
     return None
@@ -395,18 +392,3 @@ class Backbone(Generic[Config]):
   def entities(self) -> int:
     """Returns the size of the entity vocabulary; 0 for a system that reads words only."""
     return self.decoders.entities
-
-
-def traced_products(jaxpr: Any) -> float:
-  """Returns the multiplications and additions of all matrix products of a program."""
-  total = 0.0
-  for equation in jaxpr.eqns:
-    if equation.primitive.name == "dot_general":
-      (contracted, _), _ = equation.params["dimension_numbers"]
-      shape = equation.invars[0].aval.shape
-      total += 2 * equation.outvars[0].aval.size * math.prod(shape[axis] for axis in contracted)
-    times = equation.params.get("length", 1) if equation.primitive.name == "scan" else 1
-    for inner in jax.tree.leaves(equation.params, is_leaf=lambda x: hasattr(x, "eqns")):
-      if hasattr(inner, "eqns"):
-        total += times * traced_products(getattr(inner, "jaxpr", inner))
-  return total

@@ -62,6 +62,7 @@ class GlinerConfig(System):
   heads: ClassVar[Mapping[str, type[Head]]] = {"match": GlinerHead}
   released_config: ClassVar[tuple[str, str]] = (MODEL, "max_width")
   released_always: ClassVar[bool] = True
+  tokenizers_elsewhere: ClassVar[Mapping[str, str]] = {"": "model_name", LABELS: "labels_encoder"}
   fixed: ClassVar[Fixed] = {
     **{"fuse_layers": False, "subtoken_pooling": "first", "words_splitter_type": "whitespace"},
     **{"post_fusion_schema": "", "precomputed_prompts_mode": False, "span_encoder_config": None},
@@ -81,17 +82,17 @@ class GlinerConfig(System):
     return self.encoder.vocab_size + (0 if self.labels_encoder is None else ADDED)
 
   @property
-  def num_hidden_layers(self) -> int:  # pyrefly: ignore[bad-override]
+  def num_hidden_layers(self) -> int:  # pyrefly: ignore[bad-class-definition,bad-override]
     """Returns the layers of the encoder."""
     return self.encoder.num_hidden_layers
 
   @property
-  def num_attention_heads(self) -> int:  # pyrefly: ignore[bad-override]
+  def num_attention_heads(self) -> int:  # pyrefly: ignore[bad-class-definition,bad-override]
     """Returns the attention heads of the encoder."""
     return self.encoder.num_attention_heads
 
   @property
-  def pad_token_id(self) -> int:  # pyrefly: ignore[bad-override]
+  def pad_token_id(self) -> int:  # pyrefly: ignore[bad-class-definition,bad-override]
     """Returns the id of padding."""
     return self.encoder.pad_token_id
 
@@ -157,7 +158,7 @@ class GlinerConfig(System):
     if mode not in ("markerV0", "token_level"):
       raise InputError(f"{path}: span_mode: {mode!r}; expected 'markerV0' or 'token_level'")
     two = raw.get("labels_encoder") or raw.get("labels_encoder_config")
-    fields = {
+    fields: dict[str, Any] = {
       **{x.name: raw[x.name] for x in dataclasses.fields(GlinerConfig) if raw.get(x.name)},
       "encoder": _inner(raw, "encoder_config", "model_name", path),
       "labels_encoder": _inner(raw, "labels_encoder_config", "labels_encoder", path)
@@ -180,12 +181,6 @@ class GlinerConfig(System):
     rest = {**described.rest, "encoder_config": {**(described.rest.get("encoder_config") or {})}}
     rest["encoder_config"]["vocab_size"] = c.encoder.vocab_size
     return rest | names | {"model_type": "gliner_{}_encoder_{}".format(*ways)}
-
-  @classmethod
-  def tokenizers_elsewhere(cls, raw: Mapping[str, Any]) -> Mapping[str, str]:
-    """Returns the models whose tokenizers are read, where a model's files have none."""
-    names = {"": raw.get("model_name"), LABELS: raw.get("labels_encoder")}
-    return {folder: name for folder, name in names.items() if name}
 
   @classmethod
   def with_rows(
@@ -222,7 +217,6 @@ class GlinerLabelsConfig(GlinerConfig):
   title: ClassVar[str] = "GLiNER's encoder of labels"
   tensors: ClassVar[str] = OF_LABELS
   words_folder: ClassVar[str] = LABELS
-  unit_vectors: ClassVar[bool] = False
 
   @classmethod
   def read_config(cls, raw: dict[str, Any], path: Path) -> Described:
@@ -234,8 +228,8 @@ class GlinerLabelsConfig(GlinerConfig):
     if not has_tokenizer(folder := path.parent / LABELS):
       get = f"`hf download {raw.get('labels_encoder')} --include '*token*' --local-dir {folder}`"
       raise InputError(f"{folder}: no tokenizer; expected the one that {get} fetches")
-    config = cls(of_texts.labels_encoder, None, of_texts.hidden_size, lstm_layers=0)
-    return dataclasses.replace(read, config=config)
+    sizes: dict[str, Any] = {"hidden_size": of_texts.hidden_size, "lstm_layers": 0}
+    return dataclasses.replace(read, config=cls(encoder=of_texts.labels_encoder, **sizes))
 
   @classmethod
   def keys(cls, kind: str) -> Keys:

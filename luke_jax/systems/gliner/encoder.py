@@ -1,7 +1,7 @@
 """Encoder of a GLiNER: that of another system, a projection, and an LSTM over words."""
 
 import dataclasses
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import flax.linen as nn
 import jax
@@ -77,7 +77,8 @@ class GlinerEncoder(nn.Module):
   def setup(self) -> None:
     """Makes the encoder, under the name of its system, and what follows it."""
     c, n = self.backbone.config, self.backbone.numerics
-    inner = dataclasses.replace(self.backbone, config=c.encoder)
+    backbone: Any = self.backbone
+    inner = dataclasses.replace(backbone, config=c.encoder)
     self.encoder = type(c.encoder).module(inner, False, name=c.encoder.name)
     if c.hidden_size != c.encoder.hidden_size:
       self.projection = Dense(n, (c.hidden_size,))

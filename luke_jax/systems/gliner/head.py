@@ -71,7 +71,8 @@ class GlinerHead(MatchHead):
     cls, described: Described, names: frozenset[str], read: ReadTensor, directory: Path
   ) -> tuple[Described, ReadTensor] | None:
     """Returns the description with as many words as there are rows for, where it says another."""
-    return described.config.with_rows(described, names, read)
+    config: Any = described.config
+    return config.with_rows(described, names, read)
 
   @property
   def task_settings(self) -> Mapping[str, Any]:
