@@ -86,7 +86,10 @@ def predict(
   """
   folders = {"vectors": vectors, "knowledge": knowledge}
   settings: dict[str, Any] = {name: str(x) for name, x in folders.items() if x}
-  settings |= {name: True for name, x in {"nested": nested, "several": several}.items() if x}
+  for name, wanted in (("nested", nested), ("several", several)):
+    if not isinstance(wanted, bool):
+      raise InputError(f"{name}: {wanted!r:.60}; expected true or false")
+    settings |= {name: True} if wanted else {}
   if labels is not None:
     settings |= asked(model, labels)
   abstaining = Abstaining(for_predictions(model, task_of(model, **settings)), threshold)

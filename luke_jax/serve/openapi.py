@@ -88,6 +88,8 @@ def _predict(service: Service) -> dict[str, Any]:
         "additionalProperties": {"type": "string"},
         "description": "Labels to look for, or with descriptions, for models that read them.",
       },
+      "nested": {"type": "boolean", "description": "Names may stand inside others, with labels."},
+      "several": {"type": "boolean", "description": "Names have all their labels, with labels."},
     },
     "required": ["text"] if len(names) == 1 else ["model", "text"],
     "additionalProperties": {
