@@ -153,7 +153,7 @@ def label_settings(
 
   With `known`, raises InputError for a label with a word that the model does not know.
   """
-  if prompted := _prompted(model, labels):
+  if model.reader is None and (prompted := _prompted(model, labels)):
     return prompted
   if model.reader is None:
     expected = "expected what luke_jax saves, or the adapter that a training wrote"

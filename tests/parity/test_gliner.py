@@ -42,6 +42,12 @@ MORE = {
     "max_position_embeddings": 512,
   },
 }
+OTHERS = {
+  "roberta": {},
+  "distilbert": {"dim": 24, "n_layers": 3, "n_heads": 2, "hidden_dim": 40},
+  "electra": {"embedding_size": 10},
+  "albert": {"embedding_size": 10, "num_hidden_groups": 1},
+}
 KINDS = [f"{ways}{level}" for ways in ("Bi", "Uni") for level in ("Span", "Token")]
 
 
@@ -50,7 +56,7 @@ def tokenizer(kind):
   import tokenizers as t
   import transformers
 
-  if kind == "bert":
+  if kind == "bert" or kind in OTHERS:
     names = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
     library = t.Tokenizer(t.models.WordPiece(unk_token="[UNK]"))
     library.normalizer = t.normalizers.BertNormalizer()
@@ -88,7 +94,7 @@ def made(kind, system, folder, **fields):
   import torch
 
   words = tokenizer(system)
-  encoder = {"model_type": system, "vocab_size": len(words), **SIZES, **MORE[system]}
+  encoder = {"model_type": system, "vocab_size": len(words), **SIZES, **(MORE | OTHERS)[system]}
   encoder["pad_token_id"] = words.pad_token_id
   config = {"encoder_config": encoder, "model_name": "none/such", "hidden_size": 16}
   config |= {
@@ -218,7 +224,13 @@ def test_names(pair):
   assert number > 500
 
 
-def test_windows_and_forms(tmp_path):
+@pytest.mark.parametrize("system", OTHERS)
+def test_other_encoders(system, tmp_path):
+  theirs = made("BiSpan", system, tmp_path)
+  assert largest_difference(luke_jax.load(tmp_path), theirs, texts(16))[0] < 1e-5
+
+
+def test_long_texts(tmp_path):
   """A text longer than a window has the names of its windows, and gliner's before its cut."""
   theirs = made("BiSpan", "modernbert", tmp_path, max_len=40)
   model, text = luke_jax.load(tmp_path), " ".join(texts(20, 20))

@@ -9,7 +9,7 @@ import flax.linen as nn
 from luke_jax.errors import InputError
 from luke_jax.files import Path
 from luke_jax.models import table
-from luke_jax.models.config_files import REQUIRED, Fixed, check_fields, check_fixed
+from luke_jax.models.config_files import Fixed, check_fields, check_fixed
 from luke_jax.models.head import Head, ReadTensor
 from luke_jax.models.keys import Key, Keys, linear
 from luke_jax.models.system import NONE, Described, Layout, System
@@ -27,10 +27,6 @@ INNER = ("bert", "roberta", "xlm-roberta", "distilbert", "electra", "deberta-v2"
 INNER += ("modernbert",)
 ADDED = 3  # words of its own that GLiNER adds to tokenizers: [FLERT], a marker and a separator
 OTHERS = "; expected a GLiNER of names alone, such as knowledgator/gliner-bi-base-v2.0"
-# What transformers takes for sizes that a config leaves out, where ours are others.
-_ABSENT: dict[str, Any] = {"hidden_size": 1536, "num_hidden_layers": 24, "num_attention_heads": 24}
-_ABSENT |= {"intermediate_size": 6144}
-DEFAULTS = {"deberta-v2": _ABSENT}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -262,9 +258,7 @@ def _inner(raw: Mapping[str, Any], field: str, source: str, path: Path) -> Syste
   system = table.system_of(kind) if kind in INNER else None
   if system is None:
     raise InputError(f"{path}: {field}: model_type: {kind!r}; expected one of {', '.join(INNER)}")
-  sizes = {x.name: x.default for x in dataclasses.fields(system) if x.name in REQUIRED}
-  named = {system.field_names.get(x, x): y for x, y in sizes.items()}
-  return system.described({**named, **DEFAULTS.get(kind, {}), **entries}, path).config
+  return system.described(entries, path).config
 
 
 def _rows_of_encoders(system: type[GlinerConfig]) -> Iterator[Key]:

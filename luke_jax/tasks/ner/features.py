@@ -248,7 +248,8 @@ def _row(
   targets: np.ndarray | None,
 ) -> Row:
   special, (left, right), limits = processor.tokenizer.special, bounds, document.limits
-  ids = np.concatenate([[special.start], limits.prompt, document.ids[left:right], [special.end]])
+  start = [special.start, *limits.prompt]
+  ids = np.concatenate([start, document.ids[left:right], [special.end]])
   words = np.stack([document.starts[share], document.ends[share]], axis=1, dtype=np.int32)
   masks = np.full(len(words), processor.entity_vocab.mask_id, np.int32)
   before = 1 + len(limits.prompt) - left

@@ -133,13 +133,10 @@ def test_other_kinds_are_refused(entries, fault):
     GlinerConfig.described(raw | entries, Path("gliner_config.json"))
 
 
-def test_sizes_that_a_config_names_or_leaves_out():
+def test_sizes_of_a_published_encoder():
   raw = {"model_name": "microsoft/deberta-v3-large", "max_width": 12, "num_rnn_layers": 0}
   read = GlinerConfig.described(raw, Path("x")).config
   assert (read.encoder.hidden_size, read.hidden_size, read.lstm_layers) == (1024, 512, 0)
-  raw["encoder_config"] = {"model_type": "deberta-v2", "hidden_size": 768, "vocab_size": 7}
-  read = GlinerConfig.described(raw, Path("x")).config
-  assert (read.encoder.hidden_size, read.encoder.num_hidden_layers) == (768, 24)
 
 
 def test_without_a_tokenizer_of_labels_the_command_is_named(folders, tmp_path):
