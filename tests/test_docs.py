@@ -58,9 +58,6 @@ GENERATED = ROOT / "docs" / "cli"  # of commands, which are tried elsewhere
 RUN = [page for page in PAGES if str(page.relative_to(ROOT)) not in READ_ONLY]
 RUN = [page for page in RUN if page.parent != GENERATED]
 EXAMPLES = 96  # of each file of the sample tasks: enough for each label
-TRAINS = re.compile(
-  r"^luke-jax (train|graph train|experiment run) |luke_jax\.(train|fine_tune)\(", re.M
-)
 BESIDE = re.compile(r"python -m (experiments|data\.(ernie|wiki)_\w+)\.")  # programs
 # `luke_jax/nn/attention.py::Attention`: a file or folder of the repository, and a name in it; or
 # `experiments/ner.py:luke-large`, a row.
@@ -69,19 +66,14 @@ LINK = re.compile(r"\]\(([^)#:]*)(?:#([^)]+))?\)")  # to a file, and a heading i
 CODE = re.compile(r"```.*?```|`[^`\n]*`", re.DOTALL)
 
 
-def examples(page):
-  """A page to run, slow if it trains or needs more than `dev`; .ci/run runs the README always."""
-  slow = page.stem == "spacy" or TRAINS.search(page.read_text(encoding="utf-8"))
-  return pytest.param(page, marks=[pytest.mark.slow] if slow else [])
-
-
 # A LUKE that starts from a BERT says which parameters are new.
 # Their vocabulary of a few hundred pieces lacks most words.
 @pytest.mark.filterwarnings(r"ignore:.* pieces are \[UNK\]")
 @pytest.mark.filterwarnings("ignore:(bert-base-uncased|start). ")
 # The tiny models read 64 word pieces.
 @pytest.mark.filterwarnings(r"ignore:\d+ of \d+ texts are longer than their rows")
-@pytest.mark.parametrize("page", [examples(page) for page in RUN])
+@pytest.mark.slow  # .ci/run has a section for them, and runs the README always
+@pytest.mark.parametrize("page", RUN)
 def test_examples(page, tmp_path, monkeypatch, one_device):
   if page.stem in NEEDED:
     pytest.importorskip(NEEDED[page.stem])

@@ -9,10 +9,12 @@ import jax
 from rich.table import Table
 from tyro.conf import Positional, arg
 
-from luke_jax.demo import report, running
-from luke_jax.demo.running import check_repository, run_folder, steps
+from luke_jax.demo import report
+from luke_jax.demo.running import check_repository, run_folder, steps, where
 from luke_jax.errors import InputError
 from luke_jax.files import Path
+from luke_jax.runs.steps import Screen
+from luke_jax.runs.steps import run as run_steps
 from luke_jax.terminal import Console
 from luke_jax.training.metrics import summary_line
 
@@ -41,8 +43,8 @@ def run(
   folder, started = output.resolve(), time.monotonic()
   planned = steps(folder)
   try:
-    with running.Screen(Console(stderr=True)) as shown:
-      seconds = running.run(planned, folder, shown.show)
+    with Screen(Console(stderr=True)) as shown:
+      seconds = run_steps(planned, folder, shown.show, where(folder))
     jax.config.update("jax_platforms", "cpu")  # as the steps
     report.report(folder, planned, seconds, text).save(folder / "report.html")
   except KeyboardInterrupt:

@@ -9,17 +9,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import luke_jax
 from luke_jax import english, show
-from luke_jax.demo.running import (
-  ENGLISH,
-  FRESH,
-  LOGS,
-  REPOSITORY,
-  Step,
-  last_line,
-  result,
-  run_folder,
-)
+from luke_jax.demo.running import ENGLISH, FRESH, REPOSITORY, result, run_folder
 from luke_jax.files import Path
+from luke_jax.runs.steps import LOGS, Step, last_line
 
 if TYPE_CHECKING:
   from luke_jax.model import Model

@@ -11,6 +11,8 @@ from benchmarks.__main__ import main
 from benchmarks.roofline import Needs, Roofline, Speeds, needs
 from benchmarks.timing import Timing
 
+pytestmark = pytest.mark.slow  # beside the library
+
 # 2 chunks of 8 triples with 4 negatives each.
 SHAPES = {"heads": (2, 8), "tails": (2, 8), "relations": (2, 8), "negatives": (2, 4)}
 SHAPES |= {"known": (2, 8, 4)}

@@ -24,6 +24,8 @@ from benchmarks.ner import (
 from luke_jax.errors import InputError
 from luke_jax.tasks.running import fitted
 
+pytestmark = pytest.mark.slow  # beside the library
+
 NEEDS_TRANSFORMERS = pytest.mark.skipif(not find_spec("transformers"), reason="needs transformers")
 
 

@@ -59,6 +59,7 @@ def folder(tmp_path):
   return write_corpus(tmp_path / "corpus", toy_records(100))
 
 
+@pytest.mark.slow
 def test_a_pretrained_model_has_the_words_and_titles_of_its_records(folder, tmp_path, capsys):
   file = write_experiment(tmp_path / "toy.py", folder)
   run, model = str(tmp_path / "run"), str(tmp_path / "model")

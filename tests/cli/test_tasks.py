@@ -155,6 +155,7 @@ def test_the_folder_of_a_run_is_where_another_can_start(start, tmp_path, one_dev
   assert train("typing", str(tmp_path / "run"), tmp_path / "next") == 0
 
 
+@pytest.mark.slow
 def test_the_summary_tells_the_scores_of_the_model_that_was_written(
   start, tmp_path, one_device, capsys
 ):

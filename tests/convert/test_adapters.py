@@ -99,7 +99,7 @@ def words(tmp_path_factory):
   return save_roberta(tmp_path_factory.mktemp("models") / "roberta")
 
 
-@pytest.mark.parametrize("system", ["luke", "roberta"])
+@pytest.mark.parametrize("system", [pytest.param("luke", marks=pytest.mark.slow), "roberta"])
 @pytest.mark.parametrize("kind", [x for x in HEADS if x not in ("pretraining", "match")])
 def test_heads_of_all_kinds_are_adapters(kind, system, backbone, words, tmp_path):
   named, entities = system_named(system), "special" if system == "luke" else "none"

@@ -245,7 +245,7 @@ def test_the_page_finds_names_by_tags_without_jax(tmp_path):
   assert found == [[str(x.start), str(x.end), x.label] for x in expected] and len(found) > 1
 
 
-@pytest.mark.parametrize("rounds", [0, 2])
+@pytest.mark.parametrize("rounds", [pytest.param(0, marks=pytest.mark.slow), 2])
 def test_a_linker_has_a_file_of_a_fixed_number_of_names(rounds, tmp_path):
   backbone = Backbone(small(LukeConfig))
   head = LinkingHead(backbone.numerics_of("linking"), vectors=12, rounds=rounds)

@@ -15,6 +15,8 @@ from luke_jax.cli import script
 from luke_jax.errors import InputError
 from luke_jax.text import TextInput
 
+pytestmark = pytest.mark.slow  # beside the library
+
 OBJECTS = ["Tokyo", "the United States", "Los Angeles", "a", "Rye"]
 PAIRS = [("Beyoncé", 2), ("Ana", 0), ("Beyoncé", 1), ("Bo of the North", 3), ("Tokyo", 4)]
 FACTS = [Fact(x, OBJECTS[i], x, OBJECTS[i], f"here: {x}") for x, i in PAIRS]

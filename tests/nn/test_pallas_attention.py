@@ -102,6 +102,7 @@ def test_values_and_gradients_are_the_definitions(
   compare(arrays(num_words, num_entities, num_heads, head_size), 2e-5, rate)
 
 
+@pytest.mark.slow
 def test_bfloat16():
   compare(arrays(32, 16, 2, 64, jnp.bfloat16), 4e-2, RATE)
 
@@ -194,7 +195,7 @@ def test_the_mask_is_a_function_of_the_seed():
   assert (one != other).any(axis=(2, 3)).all()
 
 
-@pytest.mark.parametrize("tokens", [1, 6, 7])
+@pytest.mark.parametrize("tokens", [7, *(pytest.param(x, marks=pytest.mark.slow) for x in (1, 6))])
 def test_the_mask_is_that_of_the_kernels(tokens):
   """Which compute it for half of the keys at a time."""
   seeds = seeds_for(2)

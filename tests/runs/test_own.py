@@ -191,6 +191,7 @@ def relative(tmp_path):
   return Model(network, params, (), tokenizer)
 
 
+@pytest.mark.slow
 def test_relative_positions_of_ones_own(tmp_path, relative):
   """Both texts have the same words: their order alone tells the labels."""
   labels = {"in the of": "up", "in of the": "down"}
@@ -301,7 +302,7 @@ def test_installed_tasks_and_systems_are_found_by_name(tmp_path, monkeypatch):
     task_class("shoutd")
 
 
-@pytest.mark.parametrize("saved", [save_roberta, save_start])
+@pytest.mark.parametrize("saved", [save_roberta, pytest.param(save_start, marks=pytest.mark.slow)])
 def test_a_system_of_ones_own_is_given_to_fine_tune(saved, tmp_path):
   texts(tmp_path / "train.jsonl", 0)
   start = saved(tmp_path / "start")
@@ -311,6 +312,7 @@ def test_a_system_of_ones_own_is_given_to_fine_tune(saved, tmp_path):
   assert type(made.model.config) is own
 
 
+@pytest.mark.slow
 def test_a_file_with_an_experiment_gives_its_task_and_its_system(tmp_path, capsys):
   texts(tmp_path / "train.jsonl", 0)
   own, run = tmp_path / "own.py", tmp_path / "run"

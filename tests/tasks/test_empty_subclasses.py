@@ -25,7 +25,7 @@ LINKED = [
   {"text": "Bo left.", "mentions": [[0, 2, "Bo"]]},
 ]
 # Those that say most of what others asked by name; the rest are slow, as each compiles its own.
-QUICK = ("ner", "labels", "linking")
+QUICK = ("ner", "labels")
 TRAIN, DEV = 24, 8  # examples
 CALIBRATED = "ner"  # whose answers to dev are many enough to say what scores mean
 

@@ -77,7 +77,9 @@ def saved(bucket):
 
 
 # gcsfs tries again for half a minute what is refused with another status.
-@pytest.mark.parametrize("status", [401, 403, 404])
+@pytest.mark.parametrize(
+  "status", [403, *(pytest.param(x, marks=pytest.mark.slow) for x in (401, 404))]
+)
 # Orbax leaves coroutines behind where it fails.
 @pytest.mark.filterwarnings(
   "ignore::pytest.PytestUnraisableExceptionWarning", "ignore::RuntimeWarning"

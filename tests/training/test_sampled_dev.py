@@ -81,7 +81,9 @@ def test_a_run_that_goes_on_scores_the_same_rows(scored, tmp_path, monkeypatch):
   assert [rows for rows, _ in scored] == [WHOLE, PART, PART, PART, WHOLE]
 
 
-@pytest.mark.parametrize(("tolerance", "step"), [(0.09, 8), (0.11, 12)])
+@pytest.mark.parametrize(
+  ("tolerance", "step"), [(0.09, 8), pytest.param(0.11, 12, marks=pytest.mark.slow)]
+)
 def test_scores_that_differ_by_little_keep_the_last_checkpoint(scored, tmp_path, tolerance, step):
   train(experiment(run=RUN | {"tolerance": tolerance}), tmp_path)
   assert json.loads((tmp_path / "whole.json").read_text())["step"] == step

@@ -51,10 +51,14 @@ class FactsExample:
   sentences: tuple[Bounds, ...] = ()  # none: by the rules of English
 
   @functools.cached_property
+  def edges(self) -> tuple[Bounds, ...]:
+    """Returns the sentences of the text."""
+    return self.sentences or tuple(sentences_of(self.text, "en"))
+
+  @functools.cached_property
   def places(self) -> list[frozenset[int]]:
     """Returns the numbers of the sentences that mention each name."""
-    edges = self.sentences or tuple(sentences_of(self.text, "en"))
-    starts, ends = ([x[side] for x in edges] for side in (0, 1))
+    starts, ends = ([x[side] for x in self.edges] for side in (0, 1))
     return [
       frozenset(
         number

@@ -19,6 +19,7 @@ from luke_jax.nn.losses import IGNORED, target_weights
 from luke_jax.tasks.contract import ExtraInputs, ReadExamples, RowLogits, TextTask
 from luke_jax.tasks.evaluation import Evaluation
 from luke_jax.tasks.facts import files, score
+from luke_jax.tasks.facts.denial import ENGLISH, Denials
 from luke_jax.tasks.facts.features import NamesOfRow, room_for_names, rows_of
 from luke_jax.tasks.facts.files import COLUMNS, FactsExample
 from luke_jax.tasks.label_checks import check_label
@@ -44,6 +45,7 @@ class Facts(TextTask[FactsExample, list[Fact]]):
   types: tuple[str, ...] = ()  # of names; none: those of the training file
   threshold: float = 0.5  # the least score of a fact
   single: tuple[str, ...] = ()  # relations of which a name has one tail, as a date of birth
+  language: str = ""  # en: what a sentence denies by the rules of English is no fact
 
   name: ClassVar[str] = "facts"
   answer: ClassVar[type | None] = Fact
@@ -63,6 +65,8 @@ class Facts(TextTask[FactsExample, list[Fact]]):
       raise InputError(f"threshold: {self.threshold!r}; expected a number between 0 and 1")
     if self.entities < NAMES:
       raise InputError(f"entities: {self.entities}; expected {NAMES} or more, one for each name")
+    if self.language not in ("", ENGLISH):
+      raise InputError(f"language: {self.language!r}; expected {ENGLISH}, or none")
     if len(set(self.types)) < len(self.types):
       raise InputError(f"types: {', '.join(self.types)}; expected each once")
 
@@ -194,7 +198,10 @@ class Facts(TextTask[FactsExample, list[Fact]]):
   def _of(
     self, example: FactsExample, found: Mapping[tuple[int, int, int], float]
   ) -> Iterator[Fact]:
+    denials = Denials(example) if self.language else None
     for (head, tail, label), logit in found.items():
+      if denials and denials(head, tail):
+        continue
       nearest = _nearest(example, head, tail)
       chance = 1 / (1 + math.exp(-logit))
       yield Fact(*nearest, self.labels[label], chance, (head, tail))

@@ -182,6 +182,7 @@ else:
 """
 
 
+@pytest.mark.slow
 def test_memory_does_not_grow_with_the_file(tmp_path):
   """Neither of the process that parses it, nor of workers, which get no more than its name."""
   path, count = tmp_path / "x.txt", 40_000

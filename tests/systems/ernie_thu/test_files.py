@@ -212,6 +212,7 @@ def test_vectors_of_another_shape_are_refused(model):
     model(input_ids=ids, entity_mask=np.zeros((1, 3)))
 
 
+@pytest.mark.slow
 def test_what_no_head_reads_learns_nothing(model):
   """The entities' last states: frozen, so that weight decay does not shrink what makes them."""
   patterns = CONFIG.unread

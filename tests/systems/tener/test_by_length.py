@@ -82,6 +82,7 @@ def test_on_several_devices(axes, params):
     close(gradients(parts, params, ids, None), expected)
 
 
+@pytest.mark.slow
 def test_gradients_are_of_the_values_that_dropout_left(params):
   """In one part the key is that of its number."""
   ids = sequences(sorted(np.random.default_rng(4).integers(9, LONGEST + 1, PART), reverse=True))

@@ -39,6 +39,7 @@ def folder(tmp_path, monkeypatch):
   return tmp_path
 
 
+@pytest.mark.slow
 def test_words_of_the_files_and_the_vectors_they_have(folder):
   files = Files(Path("train.conll"), [Path("dev.conll")], words=Path("vectors.txt"))
   choices = Choices(digits_as_zero=True, bigrams=True, least_bigrams=8, least_characters=9)

@@ -80,7 +80,13 @@ def test_the_first_step_is_that_of_whole_tables(alone):
     np.testing.assert_allclose(arrays(found["trained"])[name], array, atol=1e-6, err_msg=name)
 
 
-@pytest.mark.parametrize("shape", [MeshShape(), MeshShape(replica=2)], ids=["4", "2 x 2"])
+@pytest.mark.parametrize(
+  "shape",
+  [
+    pytest.param(MeshShape(), id="4", marks=pytest.mark.slow),
+    pytest.param(MeshShape(replica=2), id="2 x 2"),
+  ],
+)
 def test_a_mesh_changes_nothing(shape, alone):
   chosen = program(experiment(), 4, shape)
   state, losses = trained(chosen, chosen.fresh_state(), 3)

@@ -377,7 +377,7 @@ def of_luke(folder, steps):
   return made, network, params, Running(made).inputs(base, rows, made.sizes, 0)
 
 
-@pytest.mark.parametrize(("steps", "at_once"), [(3, 1), (2, 2)])
+@pytest.mark.parametrize(("steps", "at_once"), [pytest.param(3, 1, marks=pytest.mark.slow), (2, 2)])
 def test_the_surest_names_are_settled_first_and_read_by_the_rest(folder, steps, at_once):
   _, network, params, inputs = of_luke(folder, steps)
   found = np.asarray(apply(network, params, inputs)["logits"])

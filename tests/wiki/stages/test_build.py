@@ -146,7 +146,9 @@ CHOICES = [
 ]
 
 
-@pytest.mark.parametrize("limits", CHOICES)
+@pytest.mark.parametrize(
+  "limits", [*CHOICES[::2], *(pytest.param(x, marks=pytest.mark.slow) for x in CHOICES[1::2])]
+)
 def test_records_are_those_of_plain_loops(limits, built, settings, pages, resolve):
   result = made(dataclasses.replace(settings, limits=limits), built.folder)
   vocab = load_entity_vocab(built.folder / "vocabulary/entity_vocab.jsonl")

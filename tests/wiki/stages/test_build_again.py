@@ -34,8 +34,8 @@ def test_any_number_of_workers_makes_the_same_bytes(workers, built, settings, tm
   ("change", "anew"),
   [
     ({}, ()),
-    ({"seed": 1}, STAGES[5:]),
-    ({"limits": RecordLimits(max_words=100)}, STAGES[4:]),
+    pytest.param({"seed": 1}, STAGES[5:], marks=pytest.mark.slow),
+    pytest.param({"limits": RecordLimits(max_words=100)}, STAGES[4:], marks=pytest.mark.slow),
     ({"selection": Selection(50)}, STAGES[3:]),
     ({"sections": True}, STAGES),
   ],
