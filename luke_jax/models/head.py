@@ -77,6 +77,7 @@ class Head(nn.Module):
   # It compares texts with vectors of the model that the training started from: what is saved is an
   # adapter of that.
   reads_start: ClassVar[bool] = False
+  exported: ClassVar[bool] = True  # its network can be written as a program
 
   @property
   def own_inputs(self) -> Mapping[str, tuple[int, ...]]:

@@ -42,6 +42,10 @@ MORE = {
     "max_position_embeddings": 512,
   },
 }
+HOSTILE = (
+  "abcXYZéßİıŉﬁⅧ１²½🙂👩‍👩‍👧\u200b\u200d\u0301\u00ad\ufeff\x00\x07 \t\n\u3000\u00a0北京ハンกาن‏"
+  "«»—…'\"-_.,;:!?()[]{}<>/\\|@#$%^&*+=~`0123456789ÅΑΒ"
+)
 OTHERS = {
   "roberta": {},
   "distilbert": {"dim": 24, "n_layers": 3, "n_heads": 2, "hidden_dim": 40},
@@ -222,6 +226,28 @@ def test_names(pair):
         assert same(found, expected), (threshold, options)
         number += sum(map(len, found))
   assert number > 500
+
+
+@pytest.mark.parametrize("system", MORE)
+def test_words_of_hostile_texts(system, tmp_path):
+  """Each word has the same pieces, whatever the text."""
+  from luke_jax.systems.gliner.head import WORDS as PATTERN
+  from luke_jax.tasks.ner.documents import words_of
+  from luke_jax.text import load_tokenizer
+
+  theirs, rng = tokenizer(system), random.Random(1)
+  theirs.save_pretrained(tmp_path)
+  ours, splitter = load_tokenizer(tmp_path), gliner.data_processing.WordsSplitter()
+  for text in ["".join(rng.choices(HOSTILE, k=rng.randint(1, 60))) for _ in range(300)]:
+    places = words_of(text, 0, len(text), PATTERN)
+    words = [text[start:end] for start, end in places]
+    assert [(x, *y) for x, y in zip(words, places, strict=True)] == [*splitter(text)]
+    if words:
+      read = theirs(words, is_split_into_words=True, add_special_tokens=False)
+      pieces = [[] for _ in words]
+      for id, word in zip(read["input_ids"], read.word_ids(), strict=True):
+        pieces[word].append(id)
+      assert [x.ids for x in ours.encode(words)] == pieces
 
 
 @pytest.mark.parametrize("system", OTHERS)

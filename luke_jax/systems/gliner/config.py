@@ -10,7 +10,7 @@ from luke_jax.errors import InputError
 from luke_jax.files import Path
 from luke_jax.models import table
 from luke_jax.models.config_files import Fixed, check_fields, check_fixed
-from luke_jax.models.head import Head, ReadTensor
+from luke_jax.models.head import Head
 from luke_jax.models.keys import Key, Keys, linear
 from luke_jax.models.system import NONE, Described, Layout, System
 from luke_jax.nn.layers import Dtype, Numerics
@@ -111,7 +111,8 @@ class GlinerConfig(System):
   def numerics(self) -> Numerics:
     """Returns the numbers that its own layers share."""
     own = self.encoder.numerics
-    return dataclasses.replace(own, dropout=self.dropout, classifier_dropout=None)
+    own = dataclasses.replace(own, activation="relu", classifier_dropout=None)
+    return dataclasses.replace(own, dropout=self.dropout)
 
   @property
   def labels_read_as(self) -> type[System] | None:
@@ -177,22 +178,6 @@ class GlinerConfig(System):
     rest = {**described.rest, "encoder_config": {**(described.rest.get("encoder_config") or {})}}
     rest["encoder_config"]["vocab_size"] = c.encoder.vocab_size
     return rest | names | {"model_type": "gliner_{}_encoder_{}".format(*ways)}
-
-  @classmethod
-  def with_rows(
-    cls, described: Described, names: frozenset[str], read: ReadTensor
-  ) -> tuple[Described, ReadTensor] | None:
-    """Returns the description with the rows that the table of words has; None if it says them."""
-    config: Any = described.config
-    if isinstance(config, GlinerLabelsConfig):
-      return None
-    tables = (x for x in names if x.endswith(("word_embeddings.weight", "tok_embeddings.weight")))
-    word_table = next((x for x in tables if x.startswith(f"{TEXT}.")), None)
-    rows = config.encoder.vocab_size if word_table is None else len(read(word_table))
-    if rows == config.encoder.vocab_size:
-      return None
-    encoder = dataclasses.replace(config.encoder, vocab_size=rows)
-    return dataclasses.replace(described, config=dataclasses.replace(config, encoder=encoder)), read
 
   @property
   def about(self) -> str:

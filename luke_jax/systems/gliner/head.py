@@ -1,5 +1,6 @@
 """Scores of a GLiNER: products of spans and labels, or judgements of each word and label."""
 
+import dataclasses
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
@@ -16,6 +17,7 @@ from luke_jax.heads.matching import MatchHead
 from luke_jax.models.head import LabelPrompt, Outputs, ReadTensor, States, Tables
 from luke_jax.models.system import Backbone, Described
 from luke_jax.nn import losses
+from luke_jax.nn.encoder import Mlp
 from luke_jax.nn.layers import Dense, Dropout, Numerics, initializer, parameter
 from luke_jax.text import Tokenizer
 
@@ -23,19 +25,6 @@ if TYPE_CHECKING:
   from luke_jax.systems.gliner.config import GlinerConfig
 
 WORDS = r"\w+(?:[-_]\w+)*|\S"  # what GLiNER takes for a word
-
-
-class Two(nn.Module):
-  """Two linear layers with a ReLU between them; the first one widens four times."""
-
-  numerics: Numerics
-  width: int
-
-  @nn.compact
-  def __call__(self, x: jax.Array) -> jax.Array:
-    """Maps (..., D) to (..., width)."""
-    wide = nn.relu(Dense(self.numerics, (4 * self.width,), name="up")(x))
-    return Dense(self.numerics, (self.width,), name="down")(Dropout(self.numerics.dropout)(wide))
 
 
 class Weights(nn.Module):
@@ -59,6 +48,7 @@ class GlinerHead(MatchHead):
   config: "GlinerConfig"
 
   reads_start: ClassVar[bool] = False
+  exported: ClassVar[bool] = False
 
   @classmethod
   def fresh(cls, backbone: Backbone, labels: int) -> Self:
@@ -70,9 +60,15 @@ class GlinerHead(MatchHead):
   def of_authors(
     cls, described: Described, names: frozenset[str], read: ReadTensor, directory: Path
   ) -> tuple[Described, ReadTensor] | None:
-    """Returns the description with as many words as there are rows for, where it says another."""
+    """Returns the description with a word for each row of their table, where it has others."""
     config: Any = described.config
-    return config.with_rows(described, names, read)
+    tables = (f"{config.tensors}.embeddings.{x}_embeddings.weight" for x in ("word", "tok"))
+    table = next((x for x in tables if x in names), "")
+    if not table or (rows := len(read(table))) == config.encoder.vocab_size:
+      return None
+    encoder = dataclasses.replace(config.encoder, vocab_size=rows)
+    config = dataclasses.replace(config, encoder=encoder)
+    return dataclasses.replace(described, config=config), read
 
   @property
   def task_settings(self) -> Mapping[str, Any]:
@@ -142,10 +138,10 @@ class GlinerHead(MatchHead):
     for each word once, and its second product is made with the labels before.
     """
     n, d = self.numerics, self.width
-    labels = Two(n, d, name="label")(labels)
+    labels = Mlp(n, 4 * d, name="label")(labels)
     up, bias = Weights(n, (2 * d, 4 * d), name="span_up")()
-    first = nn.relu(Two(n, d, name="start")(words)) @ up[:d] + bias
-    last = nn.relu(Two(n, d, name="end")(words)) @ up[d:]
+    first = nn.relu(Mlp(n, 4 * d, name="start")(words)) @ up[:d] + bias
+    last = nn.relu(Mlp(n, 4 * d, name="end")(words)) @ up[d:]
     spans = jnp.take_along_axis(first, starts[..., None], axis=1)
     spans = nn.relu(spans + jnp.take_along_axis(last, ends[..., None], axis=1))
     down, bias = Weights(n, (4 * d, d), name="span_down")()

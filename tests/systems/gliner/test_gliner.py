@@ -9,6 +9,7 @@ from small_systems import small
 from tiny import TEXTS
 
 import luke_jax
+from luke_jax.cli import export_program
 from luke_jax.convert.tensors import write_safetensors
 from luke_jax.errors import InputError
 from luke_jax.heads.kinds import make_head
@@ -145,6 +146,8 @@ def test_without_a_tokenizer_of_labels_the_command_is_named(folders, tmp_path):
     GlinerLabelsConfig.described(json.loads(raw), tmp_path / "gliner_config.json")
 
 
-def test_it_is_not_trained_here(models):
+def test_it_is_not_trained_or_exported_here(models, folders):
+  with pytest.raises(InputError, match="a GlinerForLabelMatching is not exported; expected"):
+    export_program.run(folders["one"], form=None)
   with pytest.raises(InputError, match="a GLiNER: read, and not trained here"):
     _ = models["one"].config.for_fine_tuning
