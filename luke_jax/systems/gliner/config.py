@@ -174,10 +174,15 @@ class GlinerConfig(System):
     """Returns the config.json, which is as the gliner_config.json that it was read from."""
     c: Any = described.config
     ways = "bi" if c.labels_encoder else "uni", "token" if c.token_level else "span"
-    names = {"architectures": [described.architecture]}
-    rest = {**described.rest, "encoder_config": {**(described.rest.get("encoder_config") or {})}}
-    rest["encoder_config"]["vocab_size"] = c.encoder.vocab_size
-    return rest | names | {"model_type": "gliner_{}_encoder_{}".format(*ways)}
+    written: dict[str, Any] = {**described.rest, "architectures": [described.architecture]}
+    for field, inner in (
+      ("encoder_config", c.encoder),
+      ("labels_encoder_config", c.labels_encoder),
+    ):
+      if inner is not None:
+        own = written.get(field) or inner.write_config(Described(inner, f"{inner.prefix}Model"))
+        written[field] = {**own, "vocab_size": inner.vocab_size}
+    return written | {"model_type": "gliner_{}_encoder_{}".format(*ways)}
 
   @property
   def about(self) -> str:

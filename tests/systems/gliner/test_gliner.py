@@ -136,7 +136,9 @@ def test_other_kinds_are_refused(entries, fault):
 
 def test_sizes_of_a_published_encoder():
   raw = {"model_name": "microsoft/deberta-v3-large", "max_width": 12, "num_rnn_layers": 0}
-  read = GlinerConfig.described(raw, Path("x")).config
+  described = GlinerConfig.described(raw, Path("x"))
+  read, written = described.config, GlinerConfig.write_config(described)
+  assert GlinerConfig.described(written, Path("x")).config == read
   assert (read.encoder.hidden_size, read.hidden_size, read.lstm_layers) == (1024, 512, 0)
 
 
