@@ -13,7 +13,7 @@ from pathlib import Path
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 VAGUE = ("found", "known", "own", "given", "left", "whole", "kept")  # as names of values
 SHORT = 12  # lines of a function
-MOST_LINES, MOST_OF_FILE, MOST_OF_FUNCTION = 60_300, 400, 60
+MOST_LINES, MOST_MODULES, MOST_OF_FILE, MOST_OF_FUNCTION = 59_700, 335, 400, 60
 
 
 def read(package):
@@ -139,6 +139,8 @@ def beyond(modules):
   lines = {name: len(text.splitlines()) for name, (text, _) in modules.items()}
   if sum(lines.values()) > MOST_LINES:
     yield f"{sum(lines.values()):,} lines; expected at most {MOST_LINES:,}"
+  if len(lines) > MOST_MODULES:
+    yield f"{len(lines)} modules; expected at most {MOST_MODULES}"
   for name, (_, tree) in modules.items():
     if lines[name] > MOST_OF_FILE:
       yield f"{name}: {lines[name]} lines; expected at most {MOST_OF_FILE}"

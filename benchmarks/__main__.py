@@ -15,6 +15,10 @@ OF_DATA = {
   "text": "Times texts to inputs against transformers' tokenizer.",
   "wiki": "Times all stages from a dump to training records.",
 }
+OF_PLANS = {
+  "cycles": "Counts the cycles of a training step on TPUs that are not there.",
+  "plans": "Prints the table of plans in docs/plan.md.",
+}
 OF_MODELS = {
   "encoder": "Times the encoder against transformers, side by side.",
   "engine": "Times what a training run spends between its steps.",
@@ -24,7 +28,7 @@ OF_MODELS = {
   "tener": "Times a TENER beside the same network in PyTorch.",
   "train": "Times steps of fine-tuning beside PyTorch with transformers and peft.",
 }
-BENCHMARKS = OF_MODELS | OF_DATA
+BENCHMARKS = OF_MODELS | OF_DATA | OF_PLANS
 
 
 def main(arguments: Sequence[str]) -> int:

@@ -21,7 +21,7 @@ from luke_jax.errors import InputError
 from luke_jax.files import Path, check_place, cores_and_processor
 from luke_jax.graph.triples import read_graph
 from luke_jax.pipeline.batches import Data, TrainingBatches
-from luke_jax.systems.transe.config import TransEConfig
+from luke_jax.systems.transe import TransEConfig
 from luke_jax.systems.transe.task import LinkPrediction
 from luke_jax.training.experiment import Experiment, Run
 from luke_jax.training.mesh import make_mesh

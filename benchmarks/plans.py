@@ -1,17 +1,13 @@
-"""Prints the table of plans in docs/plan.md, a row for each step as soon as it is compiled.
+"""Table of plans in docs/plan.md, a row for each step as soon as it is compiled."""
 
-    python benchmarks/plans.py [WORD ...]
-
-With words, only the rows whose experiment, slice or changes have one of them. A row takes one to
-five minutes on two cores; needs the extra `tpu`, and no data.
-"""
-
-import sys
 from pathlib import Path
+from typing import Annotated
 
+from tyro.conf import Positional, arg
+
+from benchmarks.cycles import StepCycles, counted
 from luke_jax.plan.chips import GIB, parse_topology
-from luke_jax.plan.compiling import Compiled
-from luke_jax.plan.plan import Plan
+from luke_jax.plan.compiling import OutOfMemory
 from luke_jax.runs.planned import PlannedStep
 
 EXPERIMENTS = Path(__file__).parents[1] / "experiments"
@@ -50,35 +46,39 @@ ROWS: tuple[Row, ...] = (
 )
 
 
-def cells(step: PlannedStep, plan: Plan) -> list[str]:
+def cells(step: PlannedStep, result: StepCycles) -> list[str]:
   """Returns the figures of a plan."""
+  plan = result.plan
   sent = sum(row.bytes for row in plan.collectives) / GIB
-  figures = plan.final_bundles or plan.estimated_cycles
   return [
     f"{step.experiment.data.batch_size:,}",
     f"{plan.memory.total / GIB:.1f}",
-    f"{plan.step_seconds * 1e3:.1f}",
-    f"{figures.utilization:.0%}",
+    f"{result.seconds * 1e3:.1f}",
+    f"{result.utilization(result.seconds):.0%}",
     f"{sent:.2f}",
     f"{plan.collective_seconds * 1e3:.1f}",
     f"{plan.alone_seconds * 1e3:.1f}",
   ]
 
 
-def main(words: list[str]) -> None:
-  """Compiles and prints the chosen rows."""
+def main(words: Annotated[tuple[str, ...], Positional, arg(metavar="WORD")] = (), /) -> None:
+  """Compiles and prints the table of plans in docs/plan.md.
+
+  A row takes one to five minutes on two cores; needs the extra `tpu`, and no data.
+
+      python -m benchmarks plans mesh.replica
+
+  Args:
+    words: Prints only the rows whose experiment, slice or changes have one of them.
+  """
   print("|", " | ".join(COLUMNS), "|")
   print("|---" * len(COLUMNS) + "|", flush=True)
   for file, chips, changes in ROWS:
     if words and not any(word in f"{file} {chips} {changes}" for word in words):
       continue
     step = PlannedStep(EXPERIMENTS / file, changes, parse_topology(chips))
-    result = step.compiled()
-    fits = isinstance(result, Compiled)
-    figures = cells(step, step.plan(result)) if fits else [step.advice(result)]
+    result = counted(step)
+    fits = not isinstance(result, OutOfMemory)
+    figures = cells(step, result) if fits else [step.advice(result)]
     changed = " ".join(x for x in changes if x not in (*PRETRAINING, *FINE_TUNING))
     print("|", " | ".join([file, chips, changed, *figures]), "|", flush=True)
-
-
-if __name__ == "__main__":
-  main(sys.argv[1:])

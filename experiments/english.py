@@ -17,10 +17,11 @@ from collections.abc import Callable
 from typing import Any
 
 from luke_jax.convert.published import published
+from luke_jax.convert.sources import read_backbone
+from luke_jax.files import Path
 from luke_jax.heads.attributes import Attributes
 from luke_jax.models.system import Running, System
 from luke_jax.pipeline.batches import Data
-from luke_jax.runs.recipes import start_sizes
 from luke_jax.systems.bert import RobertaConfig, XlmRobertaConfig
 from luke_jax.systems.ernie_thu import ErnieThuConfig
 from luke_jax.systems.luke import LukeConfig
@@ -32,6 +33,7 @@ from luke_jax.tasks.qa.task import QuestionAnswering
 from luke_jax.tasks.relations.task import RelationClassification
 from luke_jax.tasks.tagging.task import Tagging
 from luke_jax.tasks.typing.task import EntityTyping
+from luke_jax.text.entity_vocab import SPECIAL_ENTITIES
 from luke_jax.training.experiment import Experiment, Run
 from luke_jax.training.experiment_files import Row
 from luke_jax.training.optimizer import Optimizer
@@ -85,6 +87,17 @@ ROBERTA = RobertaConfig(
   intermediate_size=512,
 )
 XLM_R = XlmRobertaConfig(**dataclasses.asdict(ROBERTA) | {"vocab_size": 1004})
+
+
+def start_sizes(
+  task: TextTask | type[TextTask], start: Path, system: type[System] | None = None
+) -> System:
+  """Returns the sizes of the model that a task, a class or a value, trains from a directory."""
+  config = read_backbone(start, system).config
+  if task.entity_table == "special" and config.decoders.entities:
+    config = config.with_entities(len(SPECIAL_ENTITIES), SPECIAL_ENTITIES.pad_id)
+  added = len(config.added_words(task.name, task.new_words))
+  return dataclasses.replace(config, vocab_size=config.vocab_size + added)
 
 
 def labels(text: str) -> tuple[str, ...]:

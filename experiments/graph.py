@@ -12,7 +12,7 @@ licence: `data/triples/codex-s`, beside which its hard negatives are `valid_nega
 from typing import Any
 
 from luke_jax.pipeline.batches import Data
-from luke_jax.systems.transe.config import TransEConfig
+from luke_jax.systems.transe import TransEConfig
 from luke_jax.systems.transe.graphs import adam
 from luke_jax.systems.transe.task import LinkPrediction
 from luke_jax.training.experiment import Experiment, Run

@@ -5,6 +5,7 @@ The style fits wide and narrow screens, and light and dark themes.
 
 import html
 import importlib.resources
+from collections.abc import Iterable
 
 _STYLE = "\n" + importlib.resources.files("luke_jax").joinpath("web_page.css").read_text("utf-8")
 FOOT = "</body>\n</html>\n"
@@ -17,3 +18,17 @@ def head(title: str, language: str = "en") -> str:
     '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
     f"<title>{html.escape(title)}</title>\n<style>{_STYLE}</style>\n</head>\n<body>\n"
   )
+
+
+def marked(text: str, marks: Iterable[tuple[int, int, str]]) -> str:
+  """Returns a text as HTML with some stretches marked; of those that overlap, only the first.
+
+  A mark is its start, its end and the attributes that its tag has.
+  """
+  parts, done = [], 0
+  for start, end, attributes in marks:
+    if start >= done:
+      parts.append(html.escape(text[done:start]))
+      parts.append(f"<mark {attributes}>{html.escape(text[start:end])}</mark>")
+      done = end
+  return "".join([*parts, html.escape(text[done:])])

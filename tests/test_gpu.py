@@ -13,7 +13,7 @@ from luke_jax.models.table import SIZES
 from luke_jax.nn.attention import asked, fused_attention
 from luke_jax.nn.block_attention import block_attention
 from luke_jax.pipeline.batches import Data
-from luke_jax.systems.transe.config import TransEConfig
+from luke_jax.systems.transe import TransEConfig
 from luke_jax.systems.transe.task import LinkPrediction
 from luke_jax.tasks.synthetic import SyntheticPretraining
 from luke_jax.training.experiment import Experiment, Run

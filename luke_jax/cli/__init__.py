@@ -6,11 +6,13 @@ was preempted, and the same command goes on with it. 130: interrupted by Ctrl-C.
 
 import difflib
 import importlib
+import importlib.resources
 import logging
 import os
 import re
 import shlex
 import sys
+import tomllib
 import warnings
 from collections.abc import Callable, Container, Iterable, Sequence
 
@@ -20,76 +22,9 @@ from luke_jax.errors import InputError
 
 HELP, HELP_ALL = {"-h", "--help", "help"}, "--help-all"
 # Purpose -> name -> module of this package, or one and the function in it, and a line on it.
-SECTIONS = {
-  "First": {
-    "get": ("doctor:get", "Fetches a published model that knows English, once."),
-    "try": ("serve:try_page", "Opens a page that shows names, relations and answers as you type."),
-    "demo": ("demo", "Trains on English, pretrains a tiny LUKE, and writes a page of results."),
-    "serve": ("serve", "Answers requests for predictions over HTTP, for programs."),
-    "doctor": (
-      "doctor:doctor",
-      "Reports what of this machine and its installation works, and what is missing.",
-    ),
-  },
-  "Tasks: typing, relations, ner, cloze, qa, classification, tagging, linking, labels, facts": {
-    "train": (
-      "train:train",
-      "Trains an experiment, or a model for a task on your files; or resumes.",
-    ),
-    "settings": ("train:list_settings", "Lists the settings of a task: type, default and meaning."),
-    "predict": ("predict", "Prints a fine-tuned model's predictions for texts."),
-    "link": ("linking:link", "Finds the entities that the names in texts mean."),
-    "triples": ("triples", "Finds how the names in texts are related, and what says so."),
-    "evaluate": ("evaluate:evaluate", "Scores a fine-tuned model, and shows its mistakes."),
-    "score": ("evaluate:score", "Scores any system's predictions by a task's official metric."),
-    "calibrate": ("evaluate:calibrate", "Fits a model's scores to be shares of right answers."),
-    "data check": ("data:data_check", "Checks a file of examples, and reports every fault."),
-  },
-  "Models": {
-    "new": ("models:new", "Makes a TENER that knows nothing yet, with the words of your files."),
-    "convert": (
-      "models:convert",
-      "Reads a model of any origin and writes it for luke_jax and transformers.",
-    ),
-    "export": ("models:export_run", "Writes a run's best checkpoint as a model directory."),
-    "export-program": ("export_program", "Writes a model's program beside its weights, for XLA."),
-    "push": (
-      "models:push",
-      "Sends a model to Hugging Face's hub, private unless you say otherwise.",
-    ),
-    "parity": ("models:parity", "Compares a model directory with transformers, number by number."),
-    "entities add": ("models:entities_add", "Adds entities to a trained model's vocabulary."),
-    "entities describe": (
-      "linking:entities_describe",
-      "Makes what a linker knows of a wiki's pages, and examples.",
-    ),
-    "entities own": ("linking:entities_own", "Adds entities of your own to a linker's knowledge."),
-    "predict-masks": ("masks", "Shows a pretrained model's predictions for masks."),
-  },
-  "Wikipedia": {
-    "wiki build": ("wiki:wiki_build", "Makes pretraining records from a Wikipedia dump."),
-    "wiki show": (
-      "wiki:wiki_show",
-      "Shows pretraining records as text with their entities marked.",
-    ),
-    "wiki join": ("wiki:wiki_join", "Joins several languages' pages to one entity vocabulary."),
-    "wiki mentions": ("wiki:wiki_mentions", "Makes the table of names and the pages they link to."),
-    "wiki export": ("wiki:wiki_export", "Writes a build's pages, sentences and links as tables."),
-    "wiki annotate": ("wiki_annotate", "Finds the names of pages in a text."),
-  },
-  "Graphs": {
-    "graph train": ("graph:graph_train", "Trains vectors of a graph's entities and relations."),
-    "graph evaluate": ("graph:graph_evaluate", "Ranks true triples among all others, by vectors."),
-    "graph align": ("graph:graph_align", "Puts entities beside the words of texts, for an ERNIE."),
-  },
-  "Experiments": {
-    "experiment run": (
-      "experiment:experiment_run",
-      "Runs an experiment with several seeds, and scores each.",
-    ),
-    "plan": ("plan", "Predicts what an experiment costs on TPUs."),
-  },
-}
+SECTIONS: dict[str, dict[str, tuple[str, str]]] = tomllib.loads(
+  importlib.resources.files("luke_jax.cli").joinpath("commands.toml").read_text("utf-8")
+)
 COMMANDS = {name: what for commands in SECTIONS.values() for name, what in commands.items()}
 # Former commands, and what does the same in a checkout of the repository; a line says so until 0.3.
 MOVED = {

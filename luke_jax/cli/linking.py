@@ -45,6 +45,11 @@ def link(
     threshold: Least score of a name's entity, as luke-jax evaluate linking --precision tells it.
     backbone: Directory of the backbone, for an adapter of one that was not fetched.
   """
+  if not directory.exists() and source == predict.STANDARD_INPUT and " " in str(directory):
+    raise InputError(
+      "MODEL: a text; expected a linker before it: `luke-jax linker simplewiki --output my-linker`"
+      " makes one of the Simple English Wikipedia"
+    )
   predict.run(
     "linking",
     directory,

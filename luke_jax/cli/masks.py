@@ -15,7 +15,7 @@ from luke_jax.inference.settings import any_processor
 from luke_jax.model import Model, load
 from luke_jax.tasks.mask_predictions import MaskPrediction, predict_masks
 from luke_jax.terminal import Console, visible
-from luke_jax.web_page import FOOT, head
+from luke_jax.web_page import FOOT, head, marked
 
 _COLOURS = {"word": "black on yellow", "entity": "black on cyan"}
 
@@ -47,7 +47,7 @@ def run(
   if html_file:
     write_text(html_file, _page(text, predictions))
   console = Console()
-  console.print(_marked(text, predictions), soft_wrap=True)
+  console.print(_shown(text, predictions), soft_wrap=True)
   for prediction in predictions:
     table = Table()
     table.add_column(Text(visible(_named(text, prediction))))
@@ -72,32 +72,21 @@ def masked_model(directory: Path) -> Model:
 def _page(text: str, predictions: Sequence[MaskPrediction]) -> str:
   """Returns a self-contained page that shows the text and the predictions."""
   tables = "\n".join(_html_table(text, prediction) for prediction in predictions)
-  return f"{head(text[:60])}<p>{_html_text(text, predictions)}</p>\n{tables}\n{FOOT}"
+  in_order = sorted(predictions, key=lambda prediction: prediction.characters)
+  body = marked(text, ((*x.characters, f'class="{x.kind}"') for x in in_order))
+  return f"{head(text[:60])}<p>{body}</p>\n{tables}\n{FOOT}"
 
 
-def _marked(text: str, predictions: Sequence[MaskPrediction]) -> Text:
-  marked = Text(visible(text))
+def _shown(text: str, predictions: Sequence[MaskPrediction]) -> Text:
+  shown = Text(visible(text))
   for prediction in sorted(predictions, key=lambda prediction: prediction.kind):
-    marked.stylize(_COLOURS[prediction.kind], *prediction.characters)
-  return marked
+    shown.stylize(_COLOURS[prediction.kind], *prediction.characters)
+  return shown
 
 
 def _named(text: str, prediction: MaskPrediction) -> str:
   start, end = prediction.characters
   return f"{prediction.kind} at {start} {end}: {text[start:end]}"
-
-
-def _html_text(text: str, predictions: Sequence[MaskPrediction]) -> str:
-  """Returns the text with its masks marked; of entities that overlap, only the first."""
-  parts, done = [], 0
-  for prediction in sorted(predictions, key=lambda prediction: prediction.characters):
-    start, end = prediction.characters
-    if start >= done:
-      parts.append(html.escape(text[done:start]))
-      inside = html.escape(text[start:end])
-      parts.append(f'<mark class="{prediction.kind}">{inside}</mark>')
-      done = end
-  return "".join([*parts, html.escape(text[done:])])
 
 
 def _html_table(text: str, prediction: MaskPrediction) -> str:

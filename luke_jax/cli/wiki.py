@@ -23,8 +23,8 @@ from luke_jax.wiki.stages.engines import EngineOptions
 from luke_jax.wiki.stages.multilingual_vocabulary import (
   EXPECTED,
   join,
-  most_linked,
   read_languages,
+  selected_items,
   sitelinks,
   write_joined,
 )
@@ -214,7 +214,7 @@ def wiki_join(
     ) as file,
   ):
     joined = join(sitelinks(file, wikidata, languages), languages, min_languages)
-  selected = most_linked(joined, languages, entities)
+  selected = selected_items(joined, languages, entities)
   write_joined(output, selected, joined, languages)
   report_fewer(entities, len(selected) + len(SPECIAL), "items")
   titles = int((joined.starts[selected + 1] - joined.starts[selected]).sum())

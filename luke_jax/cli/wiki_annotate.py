@@ -11,6 +11,7 @@ from rich.table import Table
 from rich.text import Text
 from tyro.conf import Positional, arg
 
+from luke_jax import web_page
 from luke_jax.errors import InputError
 from luke_jax.files import Path, is_file_in, whole
 from luke_jax.terminal import Console, visible
@@ -97,13 +98,8 @@ def run(
 
 def marked_html(text: str, annotations: Annotations) -> str:
   """Returns the text as HTML with the names marked; their pages show under the pointer."""
-  parts, done = [], 0
-  for annotation in annotations:
-    parts.append(html.escape(text[done : annotation.start]))
-    inside = html.escape(text[annotation.start : annotation.end])
-    parts.append(f'<mark title="{html.escape(_meaning(annotation))}">{inside}</mark>')
-    done = annotation.end
-  return "".join([*parts, html.escape(text[done:])])
+  titles = ((x.start, x.end, f'title="{html.escape(_meaning(x))}"') for x in annotations)
+  return web_page.marked(text, titles)
 
 
 def _annotator(

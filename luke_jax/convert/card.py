@@ -147,16 +147,13 @@ def _in_pytorch(model: ModelParts) -> str:
   name, title = model.architecture, "In PyTorch, from the same files:"
   top = model.network.head
   if top is not None and not top.in_transformers and top.kind not in system.head_classes:
-    name, head = f"{system.prefix}Model", f"the head (`{_head_name(model)}`)"
+    parts = ", ".join(part for part in model.params if part != system.name)
+    name, head = f"{system.prefix}Model", f"the head (`{parts}`)"
     if model.kind == "crf":  # a classifier of words, which transformers has, and a chain
       name, head = f"{system.prefix}ForTokenClassification", "its chain (`crf`)"
     title = f"In PyTorch, from the same files, without {head}, which transformers lacks:"
   code = f'from transformers import {name}\n\nmodel = {name}.from_pretrained("DIRECTORY")'
   return f"{title}\n\n```python\n{code}\n```"
-
-
-def _head_name(model: ModelParts) -> str:
-  return ", ".join(name for name in model.params if name != model.config.name)
 
 
 def _sizes(model: ModelParts, record: Mapping[str, object]) -> str:
@@ -269,11 +266,8 @@ def _licence(model: ModelParts, record: Mapping[str, object]) -> str:
 def _table(columns: Iterable[str], rows: Iterable[Iterable[object]]) -> str:
   names = list(columns)
   lines = [names, ["---"] * len(names), *rows]
-  return "\n".join(f"| {' | '.join(_cell(x) for x in line)} |" for line in lines)
-
-
-def _cell(value: object) -> str:
-  return " ".join(str(value).replace("|", "\\|").split())
+  cells = ([" ".join(str(x).replace("|", "\\|").split()) for x in line] for line in lines)
+  return "\n".join(f"| {' | '.join(line)} |" for line in cells)
 
 
 def card_head(model: ModelParts, record: Record, base: Record, *, adapter: bool = False) -> str:

@@ -6,18 +6,19 @@ dictionaries of NumPy arrays, makes nothing else, and refuses all others.
 
 import dataclasses
 import functools
+import operator
 import pickle
 import pickletools
 import re
 import struct
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
 
 from luke_jax.errors import InputError
 from luke_jax.files import Path, check_regular
-from luke_jax.text.sentence_piece import varint
+from luke_jax.text.sentence_piece import message_fields, varint
 
 _PUSHED = {"BININT", "BININT1", "BININT2", "LONG1", "BINUNICODE", "SHORT_BINUNICODE"}
 _PUSHED |= {"BINUNICODE8", "BINBYTES", "SHORT_BINBYTES", "BINBYTES8", "BINSTRING"}
@@ -230,7 +231,11 @@ def _read_static(path: Path) -> np.ndarray:
   end = _HEAD.size + length
   if (version, levels, other) != (0, 0, 0) or not 0 < length <= len(data) - _HEAD.size:
     raise InputError(expected)
-  fields = list(_fields(data[_HEAD.size : end]))
+  try:
+    message = message_fields(data[_HEAD.size : end])
+    fields = [(number, operator.index(value)) for number, value in message]  # whole numbers alone
+  except (IndexError, TypeError, ValueError):
+    raise InputError(expected) from None
   types = [value for field, value in fields if field == 1]
   shape = [value for field, value in fields if field == 2]
   if len(types) != 1 or types[0] not in _TYPES:
@@ -239,16 +244,3 @@ def _read_static(path: Path) -> np.ndarray:
   if len(data) - end != dtype.itemsize * int(np.prod(shape, dtype=object)):
     raise InputError(f"{path}: {len(data) - end} bytes; expected the numbers of shape {shape}")
   return np.frombuffer(data, dtype, offset=end).reshape(shape)
-
-
-def _fields(data: bytes) -> Iterator[tuple[int, int]]:
-  """Yields the number and the value of each field of a protocol buffer of whole numbers."""
-  rest = iter(data)
-  for tag in rest:
-    value, shift = 0, 0
-    for byte in rest:
-      value |= (byte & 127) << shift
-      shift += 7
-      if byte < 128:
-        break
-    yield tag >> 3, value

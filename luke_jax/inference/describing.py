@@ -322,17 +322,8 @@ def _place(text: str) -> float:
 
 def by_paragraph(sentences: Iterable[ExportedSentence]) -> Iterator[list[ExportedSentence]]:
   """Yields the sentences of a page paragraph by paragraph."""
-  paragraph: list[ExportedSentence] = []
-  for sentence in sentences:
-    if paragraph and (sentence.page_id, sentence.paragraph) != (
-      paragraph[0].page_id,
-      paragraph[0].paragraph,
-    ):
-      yield paragraph
-      paragraph = []
-    paragraph.append(sentence)
-  if paragraph:
-    yield paragraph
+  for _, paragraph in itertools.groupby(sentences, lambda x: (x.page_id, x.paragraph)):
+    yield list(paragraph)
 
 
 class LinkedParagraph(NamedTuple):
@@ -348,11 +339,11 @@ class LinkedParagraph(NamedTuple):
     text, links = "", []
     for sentence in sentences:
       text += " " if text else ""
-      moved = (_moved(x, len(text)) for x in sentence.links if x.target_id is not None)
-      links += moved
+      at = len(text)
+      links += [
+        dataclasses.replace(x, start=x.start + at, end=x.end + at)
+        for x in sentence.links
+        if x.target_id is not None
+      ]
       text += sentence.text
     return cls(sentences[0].paragraph, text, links)
-
-
-def _moved(link: ExportedLink, by: int) -> ExportedLink:
-  return dataclasses.replace(link, start=link.start + by, end=link.end + by)

@@ -1,9 +1,11 @@
 """TPU chips and slices to compile for, with their published speeds."""
 
 import dataclasses
+import importlib.resources
 import importlib.util
 import math
 import os
+import tomllib
 from collections.abc import Mapping
 from typing import Any
 
@@ -17,98 +19,25 @@ class Chip:
   """Kind of TPU chip; each chip of these kinds is one JAX device."""
 
   name: str
-  clock: float  # cycles per second
-  flops_per_cycle: int  # bfloat16, of all its cores
-  hbm_bytes: int  # available to a program
+  peak_flops: float  # bfloat16 operations per second, of all its cores
+  hbm_gib: float  # available to a program
   hbm_bandwidth: float  # bytes per second
   link_bandwidth: float  # bytes per second, sent over all its links together
-  cores: int
-  matrix_units: int  # per core
-  rows_per_cycle: int  # taken in by one matrix unit
   network_bandwidth: float  # bytes per second between slices, a chip's share; 0: not published
   dimensions: int  # of the torus
   most_chips: int  # in one slice
   options: Mapping[str, Any] = dataclasses.field(default_factory=dict)  # for the compiler
 
   @property
-  def peak_flops(self) -> float:
-    """Returns the peak bfloat16 operations per second."""
-    return self.clock * self.flops_per_cycle
-
-  @property
-  def hbm_bytes_per_cycle(self) -> float:
-    """Returns the bytes moved per cycle at full memory bandwidth."""
-    return self.hbm_bandwidth / self.clock
+  def hbm_bytes(self) -> int:
+    """Returns the memory that is available to a program."""
+    return int(self.hbm_gib * GIB)
 
 
-# Peak, memory bandwidth, links and the data-centre network (bits per second: of a pod of 256 chips
-# for v5e and v6e, of a chip for v5p) are from docs.cloud.google.com/tpu/docs/{v4,v5e,v5p,v6e}
-# (2026-11), which give the links of both directions together (v5e 400, v5p 1200, v6e 800 GB/s; v4
-# six links of 50 GB/s each way); here it is one direction. (Older pages give v6e 3584 Gbit/s.) The
-# clock is the one at which the matrix units reach the published peak. Memory is what libtpu 0.0.42
-# reports when it runs out; it reserves some of the published 16, 32, 32 and 95 GiB.
-CHIPS = {
-  chip.name: chip
-  for chip in (
-    Chip(
-      name="v5e",
-      clock=1.5e9,
-      flops_per_cycle=131072,
-      hbm_bytes=int(15.75 * GIB),
-      hbm_bandwidth=819e9,
-      link_bandwidth=200e9,
-      network_bandwidth=6.4e12 / 256 / 8,
-      cores=1,
-      matrix_units=4,
-      rows_per_cycle=1,
-      dimensions=2,
-      most_chips=256,
-    ),
-    Chip(
-      name="v6e",
-      clock=1.75e9,
-      flops_per_cycle=524288,
-      hbm_bytes=int(31.25 * GIB),
-      hbm_bandwidth=1638e9,
-      link_bandwidth=400e9,
-      network_bandwidth=25.6e12 / 256 / 8,
-      cores=1,
-      matrix_units=2,
-      rows_per_cycle=2,
-      dimensions=2,
-      most_chips=256,
-    ),
-    Chip(
-      name="v5p",
-      clock=1.75e9,
-      flops_per_cycle=262144,
-      hbm_bytes=int(95.74 * GIB),
-      hbm_bandwidth=2765e9,
-      link_bandwidth=600e9,
-      network_bandwidth=50e9 / 8,
-      cores=2,
-      matrix_units=4,
-      rows_per_cycle=1,
-      dimensions=3,
-      most_chips=6144,
-    ),
-    Chip(
-      name="v4",
-      clock=1.05e9,
-      flops_per_cycle=262144,
-      hbm_bytes=int(30.75 * GIB),
-      hbm_bandwidth=1228e9,
-      link_bandwidth=300e9,
-      network_bandwidth=0.0,
-      cores=2,
-      matrix_units=4,
-      rows_per_cycle=1,
-      dimensions=3,
-      most_chips=4096,
-      options={"chip_config_name": "megacore"},
-    ),
-  )
-}
+_TABLES = tomllib.loads(
+  importlib.resources.files("luke_jax.plan").joinpath("chips.toml").read_text("utf-8")
+)
+CHIPS = {name: Chip(name, **fields) for name, fields in _TABLES.items()}
 
 
 @dataclasses.dataclass(frozen=True)

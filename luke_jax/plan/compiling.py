@@ -1,7 +1,7 @@
 """Compiling a step for TPUs that are not attached, in a child process.
 
-libtpu reads its options when it is loaded, so writing final bundles needs a fresh process. The
-largest batch that fits is searched for in few compiles.
+libtpu reads its options when it is loaded, and may end the process that it runs in. The largest
+batch that fits is searched for in few compiles.
 """
 
 import concurrent.futures
@@ -20,16 +20,12 @@ import jax
 
 from luke_jax.errors import InputError
 from luke_jax.files import Path
-from luke_jax.plan import bundles
-from luke_jax.plan.bundles import Bundles
 from luke_jax.plan.chips import GIB, Topology, prepare_environment
-from luke_jax.plan.cycles import window_counts
 from luke_jax.plan.hlo import HloModule, parse
 
 # A function that returns a lowered step and the tree of shapes with shardings that it was lowered
 # for. It and its arguments are pickled, so it must be defined at the top level of a module.
 Lower = Callable[..., tuple[jax.stages.Lowered, Any]]
-_LOG = "log"
 _UNITS = {unit: 1024**power for power, unit in enumerate("BKMGT")}
 _SIZE = r"([\d.]+)([BKMGT])"
 _MESSAGES = (
@@ -135,10 +131,9 @@ def _change(fault: OutOfMemory, *, sequences: int, remat: str, sharded: bool) ->
 
 @dataclasses.dataclass(frozen=True)
 class Compiled:
-  """Compiled step: its program, final bundles and memory."""
+  """Compiled step: its program and its memory."""
 
   program: HloModule
-  bundles: dict[str, Bundles]
   memory: Memory
   seconds: float  # to compile
   checkpoint_bytes: int = 0  # of the whole state, over all chips; a batch is counted with it
@@ -150,15 +145,15 @@ def compile_in_child(
   """Calls `lower(*arguments)` in a new process and compiles there what it returns."""
   spawn = multiprocessing.get_context("spawn")
   with tempfile.TemporaryDirectory(prefix="luke-jax-plan-") as folder:
-    directory = Path(folder)
+    log = Path(folder) / "log"
     with concurrent.futures.ProcessPoolExecutor(
-      1, mp_context=spawn, initializer=_prepare, initargs=(directory,)
+      1, mp_context=spawn, initializer=_prepare, initargs=(log,)
     ) as pool:
       try:
         result, messages = pool.submit(_compile, lower, arguments).result()
       except concurrent.futures.BrokenExecutor:
         raise InputError(
-          f"compiling for {topology}: the process died: {_last_line(directory / _LOG)};"
+          f"compiling for {topology}: the process died: {_last_line(log)};"
           " expected enough memory on this machine"
         ) from None
     for message in messages:
@@ -166,22 +161,18 @@ def compile_in_child(
     if isinstance(result, OutOfMemory):
       return result
     text, memory, seconds, checkpoint = result
-    program = parse(text)
-    operations = bundles.read_directory(directory, window_counts(program), topology.chip.cores)
-    return Compiled(program, operations, memory, seconds, checkpoint)
+    return Compiled(parse(text), memory, seconds, checkpoint)
 
 
-def _prepare(directory: Path) -> None:
+def _prepare(path: Path) -> None:
   """Prepares the child, before anything in it loads libtpu."""
   # libtpu logs much about the missing chip to stderr, which is of no use to a user.
-  log = os.open(directory / _LOG, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
+  log = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
   os.dup2(log, 2)
   os.close(log)
   prepare_environment()
-  arguments = os.environ.get("LIBTPU_INIT_ARGS", "")
-  os.environ["LIBTPU_INIT_ARGS"] = f"{arguments} {bundles.options(directory)}".strip()
   jax.config.update("jax_platforms", "cpu")
-  # For a program from the cache no bundles are written.
+  # A program from the cache is not compiled, and libtpu would write no dump of it.
   jax.config.update("jax_enable_compilation_cache", False)
 
 

@@ -12,16 +12,16 @@ from rich.text import Text
 
 from luke_jax.models.system import Backbone, TokenCounts
 from luke_jax.plan.chips import GIB, Topology
-from luke_jax.plan.collectives import Traffic, between_slices, traffic
 from luke_jax.plan.compiling import Compiled, Memory
-from luke_jax.plan.cycles import Cycles, CycleShare, estimated_cycles, final_cycles, shares, work
 from luke_jax.plan.hlo import execution
+from luke_jax.plan.traffic import Traffic, between_slices, moved, traffic
 from luke_jax.training.experiment import Experiment
 from luke_jax.training.optimizer import is_frozen
 
 NOTE = (
-  "Estimates from the compiler's output; no chip was used. Waiting for other chips, for the host"
-  " and for data is not counted; the time of collectives is listed apart, as if none overlapped."
+  "Bounds from the compiler's output and published speeds; no chip was used. What computes below"
+  " the peak and what moves while nothing is multiplied comes on top, as do waits for other chips,"
+  " for the host and for data; collectives are listed apart, as if none overlapped."
 )
 
 # Assumed, not measured: what a host writes to a bucket, and the time of the small objects that make
@@ -31,18 +31,8 @@ BUCKET_COMMIT = 3.0  # seconds
 
 
 @dataclasses.dataclass(frozen=True)
-class Estimate:
-  """Computation time of one step, by one way of counting cycles."""
-
-  cycles: float
-  seconds: float
-  utilization: float  # share of the chips' peak FLOPs, counting only those the model needs
-  cycles_by_source: dict[str, float]
-
-
-@dataclasses.dataclass(frozen=True)
 class Plan:
-  """Needs of a run on slices. Bytes, cycles and collectives are those of one chip."""
+  """Needs of a run on slices. Bytes and collectives are those of one chip."""
 
   experiment: str
   topology: Topology
@@ -50,14 +40,11 @@ class Plan:
   memory: Memory
   flops: float  # of one step on all chips
   hbm_bytes: int  # moved in one step
-  final_bundles: Estimate | None  # the better one
-  estimated_cycles: Estimate
   collectives: tuple[Traffic, ...]  # of one step, most bytes first
   network: tuple[Traffic, ...]  # sent to other slices in one step, most bytes first
-  unknown_loops: int  # loops of unknown length, also inside operations, counted as one trip
+  unknown_loops: int  # loops of unknown length, counted as one trip
   steps: int
   checkpoint_bytes: int  # of all chips
-  operations: tuple[CycleShare, ...]  # most cycles first
 
   @property
   def checkpoint_seconds(self) -> float:
@@ -66,9 +53,19 @@ class Plan:
     return share / BUCKET_BANDWIDTH + BUCKET_COMMIT
 
   @property
+  def product_seconds(self) -> float:
+    """Returns the time of a step's products at the chips' peak."""
+    return self.flops / self.topology.devices / self.topology.chip.peak_flops
+
+  @property
+  def memory_seconds(self) -> float:
+    """Returns the time in which a step's bytes go through HBM."""
+    return self.hbm_bytes / self.topology.chip.hbm_bandwidth
+
+  @property
   def step_seconds(self) -> float:
-    """Returns the time of a step whose collectives are all hidden behind computation."""
-    return (self.final_bundles or self.estimated_cycles).seconds
+    """Returns the least time of a step, by roofline: the longer of its products and its memory."""
+    return max(self.product_seconds, self.memory_seconds)
 
   @property
   def collective_seconds(self) -> float:
@@ -89,19 +86,18 @@ class Plan:
 
   @property
   def hours(self) -> float:
-    """Returns the hours of the whole run, with all collectives hidden."""
+    """Returns the least hours of the whole run, with all collectives hidden."""
     return self.steps * self.step_seconds / 3600
 
   @property
   def hours_without_overlap(self) -> float:
-    """Returns the hours of the whole run if no collective is hidden."""
+    """Returns the least hours of the whole run if no collective is hidden."""
     longest = self.step_seconds + self.collective_seconds + self.network_seconds
     return self.steps * longest / 3600
 
   def to_json(self) -> dict[str, object]:
     """Returns all figures in bytes, seconds, hours and FLOPs."""
     chip = self.topology.chip
-    final = self.final_bundles
     return {
       "experiment": self.experiment,
       "topology": str(self.topology),
@@ -112,10 +108,9 @@ class Plan:
       | {"total": self.memory.total, "available": chip.hbm_bytes},
       "flops_per_step": self.flops,
       "hbm_bytes_per_step": self.hbm_bytes,
-      "estimates": {
-        "final_bundles": final and dataclasses.asdict(final),
-        "estimated_cycles": dataclasses.asdict(self.estimated_cycles),
-      },
+      "product_seconds": self.product_seconds,
+      "memory_seconds": self.memory_seconds,
+      "step_seconds": self.step_seconds,
       "collectives": [
         dataclasses.asdict(row) | {"seconds": row.seconds(chip)} for row in self.collectives
       ],
@@ -123,7 +118,6 @@ class Plan:
       "collective_seconds_alone": self.alone_seconds,
       "network": [dataclasses.asdict(row) for row in self.network],
       "network_seconds": self.network_seconds,
-      "operations": [dataclasses.asdict(row) for row in self.operations],
       "unknown_loops": self.unknown_loops,
       "steps": self.steps,
       "hours": self.hours,
@@ -136,52 +130,22 @@ class Plan:
 
 
 def make_plan(
-  compiled: Compiled,
-  topology: Topology,
-  *,
-  experiment: str,
-  steps: int,
-  flops: float,
-  kernel_flops: float = 0.0,
+  compiled: Compiled, topology: Topology, *, experiment: str, steps: int, flops: float
 ) -> Plan:
-  """Makes a plan from a step compiled for a topology.
-
-  `flops` are those of one step on all chips; `kernel_flops` those of its Pallas kernels, including
-  what they compute again.
-  """
-  chip = topology.chip
+  """Makes a plan from a step compiled for a topology; `flops` are of one step on all chips."""
   executed = execution(compiled.program)
-  step_work = work(compiled.program, executed, compiled.bundles)
-  on_chip = kernel_flops / topology.devices
-  final = final_cycles(step_work, chip, kernel_flops=on_chip)
-  simple = estimated_cycles(step_work, chip, kernel_flops=on_chip)
   return Plan(
     experiment=experiment,
     topology=topology,
     compile_seconds=compiled.seconds,
     memory=compiled.memory,
     flops=flops,
-    hbm_bytes=step_work.hbm_bytes,
-    final_bundles=_estimate(final, topology, flops) if final is not None else None,
-    estimated_cycles=_estimate(simple, topology, flops),
+    hbm_bytes=moved(compiled.program, executed).bytes,
     collectives=tuple(traffic(compiled.program, executed)),
     network=tuple(between_slices(compiled.program, executed, topology.slices)),
-    unknown_loops=len(executed.unknown_loops) + step_work.unknown_loops,
+    unknown_loops=len(executed.unknown_loops),
     steps=steps,
     checkpoint_bytes=compiled.checkpoint_bytes,
-    operations=tuple(shares(step_work, chip)),
-  )
-
-
-def _estimate(cycles: Cycles, topology: Topology, flops: float) -> Estimate:
-  chip = topology.chip
-  seconds = cycles.total / chip.clock
-  busy = flops / topology.devices / chip.peak_flops
-  return Estimate(
-    cycles=cycles.total,
-    seconds=seconds,
-    utilization=busy / seconds if seconds else 0.0,
-    cycles_by_source={str(source): number for source, number in cycles.sources.items()},
   )
 
 
@@ -236,21 +200,6 @@ def step_flops(
   )
 
 
-def kernel_flops(backbone: Backbone, counts: TokenCounts) -> float:
-  """Returns the operations of attention kernels in a step: two products forward, five backward.
-
-  The backward kernel computes the scores again; under full rematerialisation the forward kernel
-  runs twice.
-  """
-  running, config = backbone.running, backbone.config
-  if running.attention != "pallas":
-    return 0.0
-  tokens = counts.words + counts.entities
-  products = 9 if running.remat == "full" else 7
-  layers = config.num_hidden_layers * counts.sequences
-  return 2.0 * products * layers * tokens * tokens * config.hidden_size
-
-
 def report(plan: Plan) -> RenderableType:
   """Returns tables of memory, time and collectives, the whole run, and a note on the estimates."""
   title = f"{plan.experiment} on {plan.topology}: {plan.topology.devices} chips"
@@ -289,25 +238,13 @@ def _memory(plan: Plan) -> Table:
 
 
 def _time(plan: Plan) -> Table:
-  chip = plan.topology.chip
-  table = _table("Computation of one step", "", "Mcycles", "ms", "utilization")
-  estimates = {"final bundles": plan.final_bundles, "estimated_cycles": plan.estimated_cycles}
-  for name, estimate in estimates.items():
-    if estimate is not None:
-      suffix = " (kernels by FLOPs)" if "kernel" in estimate.cycles_by_source else ""
-      cycles, ms = f"{estimate.cycles / 1e6:.1f}", f"{estimate.seconds * 1e3:.1f}"
-      table.add_row(f"estimate: {name}{suffix}", cycles, ms, f"{estimate.utilization:.0%}")
-  products = plan.flops / plan.topology.devices
-  _bound(table, f"bound: {products / 1e12:.3f} TFLOP at peak", products / chip.peak_flops, plan)
-  moved = f"bound: {_gib(plan.hbm_bytes)} GiB through HBM"
-  _bound(table, moved, plan.hbm_bytes / chip.hbm_bandwidth, plan)
+  chip, products = plan.topology.chip, plan.flops / plan.topology.devices
+  table = _table("Computation of one step takes at least", "", "ms")
+  at_peak = f"{products / 1e12:.3f} TFLOP at {chip.peak_flops / 1e12:.0f} TFLOP/s"
+  table.add_row(at_peak, f"{plan.product_seconds * 1e3:.1f}")
+  through = f"{_gib(plan.hbm_bytes)} GiB through HBM at {chip.hbm_bandwidth / 1e9:.0f} GB/s"
+  table.add_row(through, f"{plan.memory_seconds * 1e3:.1f}")
   return table
-
-
-def _bound(table: Table, name: str, seconds: float, plan: Plan) -> None:
-  table.add_row(
-    name, f"{seconds * plan.topology.chip.clock / 1e6:.1f}", f"{seconds * 1e3:.1f}", "", style="dim"
-  )
 
 
 def _collectives(plan: Plan) -> Table:
@@ -365,8 +302,8 @@ def _first_limit(plan: Plan) -> str:
 def _run(plan: Plan) -> str:
   hours, longest, chips = plan.hours, plan.hours_without_overlap, plan.topology.devices
   return (
-    f"The run: {plan.steps:,} steps of {plan.flops / 1e12:,.1f} TFLOP in {hours:.2f} hours,"
-    f" {hours * chips:,.1f} chip-hours; {longest:.2f} hours if no collective overlaps."
+    f"The run: {plan.steps:,} steps of {plan.flops / 1e12:,.1f} TFLOP in {hours:.2f} hours"
+    f" or more, {hours * chips:,.1f} chip-hours; {longest:.2f} hours if no collective overlaps."
   )
 
 
@@ -383,10 +320,7 @@ def _checkpoint(plan: Plan) -> str:
 def _unknown(plan: Plan) -> str:
   if not plan.unknown_loops:
     return ""
-  return (
-    f" {plan.unknown_loops} loops, mostly inside gathers and scatters, are of unknown length and"
-    " counted as one trip."
-  )
+  return f" {plan.unknown_loops} loops are of unknown length and counted as one trip."
 
 
 def _gib(number: float) -> str:

@@ -8,7 +8,7 @@ import jax
 from luke_jax.files import Path
 from luke_jax.plan.chips import Topology, devices
 from luke_jax.plan.compiling import Compiled, OutOfMemory, advice, compile_in_child
-from luke_jax.plan.plan import Plan, flops_of, kernel_flops, make_plan, token_counts
+from luke_jax.plan.plan import Plan, flops_of, make_plan
 from luke_jax.runs.recipes import read_experiment
 from luke_jax.training.experiment import Experiment, total_steps
 from luke_jax.training.mesh import make_mesh
@@ -59,17 +59,12 @@ class PlannedStep:
 
   def plan(self, compiled: Compiled) -> Plan:
     """Returns the plan from the compiled step."""
-    backbone = self.experiment.backbone
-    counts = token_counts(
-      self.experiment.engine.row_shapes(backbone), self.experiment.data.batch_size
-    )
     return make_plan(
       compiled,
       self.topology,
       experiment=str(self.file),
       steps=self.steps,
       flops=flops_of(self.experiment),
-      kernel_flops=kernel_flops(backbone, counts),
     )
 
   def advice(self, fault: OutOfMemory) -> str:

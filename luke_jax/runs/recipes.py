@@ -22,15 +22,13 @@ from luke_jax.inference.settings import processor_of
 from luke_jax.models.system import Backbone, Recipe, System
 from luke_jax.models.table import SIZES
 from luke_jax.pipeline.batches import Data
-from luke_jax.runs.fitted_heads import fits
 from luke_jax.runs.models import model_directory, start_weights
 from luke_jax.runs.rules import RULES, Facts, Reason, decided, task_settings
-from luke_jax.runs.starts import start_model
+from luke_jax.runs.starts import fits, start_model
 from luke_jax.tasks.contract import TextTask
 from luke_jax.tasks.known import CLASSES, task_class
 from luke_jax.tasks.running import checked, read_examples
 from luke_jax.text import Row
-from luke_jax.text.entity_vocab import SPECIAL_ENTITIES
 from luke_jax.training.experiment import Experiment, Run
 from luke_jax.training.experiment_files import load_experiment
 from luke_jax.training.optimizer import Optimizer, Schedule
@@ -210,17 +208,6 @@ def check_able(task: type[TextTask], system: type[System], start: Path) -> None:
 def plain_experiment(kind: str | type) -> Experiment:
   """Returns the recipe for a task, a name or a user's own class, without files and a start."""
   return with_recipe(SIZES["tiny"], _class_of(kind)(), None)
-
-
-def start_sizes(
-  task: TextTask | type[TextTask], start: Path, system: type[System] | None = None
-) -> System:
-  """Returns the sizes of the model that a task, a class or a value, trains from a directory."""
-  config = read_backbone(start, system).config
-  if task.entity_table == "special" and config.decoders.entities:
-    config = config.with_entities(len(SPECIAL_ENTITIES), SPECIAL_ENTITIES.pad_id)
-  added = len(config.added_words(task.name, task.new_words))
-  return dataclasses.replace(config, vocab_size=config.vocab_size + added)
 
 
 def with_recipe(config: System, task: TextTask, start: str | None) -> Experiment:

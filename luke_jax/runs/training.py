@@ -316,7 +316,10 @@ def cross_validated(
   names = scores[0] if scores else ()
   if scores and calibration_of(task, folder):
     summary |= write_model(folder, whole)
-  return summary | {"folds": {name: _spread([x[name] for x in scores]) for name in names}}
+  by_name = {name: [x[name] for x in scores] for name in names}
+  mean, deviation = statistics.mean, statistics.stdev
+  spread = {name: {"mean": mean(x), "deviation": deviation(x)} for name, x in by_name.items()}
+  return summary | {"folds": spread}
 
 
 def _of_several(experiment: Experiment, folder: Path, begun: int | None) -> tuple[Summary, int]:
@@ -330,10 +333,6 @@ def _of_several(experiment: Experiment, folder: Path, begun: int | None) -> tupl
   now, time_of_one = time.perf_counter_ns(), round(6e10 * (experiment.run.minutes or 0))
   due = begun + time_of_one
   return summary, due if abs(now - due) < time_of_one / 2 else now
-
-
-def _spread(scores: list[float]) -> dict[str, float]:
-  return {"mean": statistics.mean(scores), "deviation": statistics.stdev(scores)}
 
 
 def learning_curve(experiment: Experiment, folder: Path, begun: int | None = None) -> Summary:

@@ -1,6 +1,8 @@
 """Description of a server's addresses, by which programs make clients."""
 
 import dataclasses
+import importlib.resources
+import json
 import types
 import typing
 from collections.abc import Mapping
@@ -11,31 +13,11 @@ from luke_jax.serve.guard import OPEN
 from luke_jax.serve.service import LABELS, Service
 from luke_jax.tasks.contract import SENTENCE, TextTask
 
-FAULT = {
-  "description": "Refused; one line says why.",
-  "content": {
-    "application/json": {
-      "schema": {
-        "type": "object",
-        "properties": {"fault": {"type": "string"}},
-        "required": ["fault"],
-      }
-    }
-  },
-}
-STATUSES = {
-  "400": "a fault of the request",
-  "401": "no token, or another",
-  "403": "a host that is another's",
-  "408": "the body did not arrive in time",
-  "413": "a body or a text is too long",
-  "415": "the body is not application/json",
-  "429": "too many requests wait",
-  "500": "a fault of the server",
-  "503": "no answer in time",
-}
-
-
+# What is the same for all services: addresses, statuses, a refusal, and the fields of a request.
+_PARTS: dict[str, Any] = json.loads(
+  importlib.resources.files("luke_jax.serve").joinpath("openapi.json").read_text("utf-8")
+)
+FAULT = _PARTS["fault"]
 OPEN_TO_ALL: dict[str, Any] = {"security": []}
 PLAIN = {str: "string", int: "integer", float: "number", bool: "boolean", type(None): "null"}
 
@@ -45,13 +27,6 @@ def description(service: Service, root: str, *, secured: bool) -> dict[str, Any]
 
   `secured` is whether requests need a token.
   """
-  gets = {
-    "/models": "Describes the models.",
-    "/health": "Answers as long as the process lives.",
-    "/ready": "Answers with 200 once the programs are compiled, with 503 before.",
-    "/metrics": "Returns figures in Prometheus's text form.",
-    "/openapi.json": "Returns this description.",
-  }
   return {
     "openapi": "3.1.0",
     "info": {"title": "luke_jax", "version": __version__},
@@ -60,7 +35,7 @@ def description(service: Service, root: str, *, secured: bool) -> dict[str, Any]
     "security": [{"token": []}] if secured else [],
     "paths": {
       "/predict": {"post": _predict(service)},
-      **{path: {"get": _get(path, what)} for path, what in gets.items()},
+      **{path: {"get": _get(path, what)} for path, what in _PARTS["gets"].items()},
     },
   }
 
@@ -74,27 +49,11 @@ def _get(path: str, what: str) -> dict[str, Any]:
 
 def _predict(service: Service) -> dict[str, Any]:
   names = list(service.models)
-  model = {"type": "string", "enum": names, "description": "May be left out if there is one."}
-  one_or_many = {"type": ["string", "array"], "items": {"type": "string"}}
+  fields = _PARTS["request"]["properties"]
   schema = {
-    "type": "object",
-    "properties": {
-      "model": model,
-      "text": {**one_or_many, "description": "A text, or a list of texts."},
-      "threshold": {"type": "number", "description": "Least score, for tasks that have one."},
-      "labels": {
-        "type": ["array", "object"],
-        "items": {"type": "string"},
-        "additionalProperties": {"type": "string"},
-        "description": "Labels to look for, or with descriptions, for models that read them.",
-      },
-      "nested": {"type": "boolean", "description": "Names may stand inside others, with labels."},
-      "several": {"type": "boolean", "description": "Names have all their labels, with labels."},
-    },
+    **_PARTS["request"],
+    "properties": {**fields, "model": fields["model"] | {"enum": names}},
     "required": ["text"] if len(names) == 1 else ["model", "text"],
-    "additionalProperties": {
-      "description": "Another field of the text, such as a question; for many texts, a list."
-    },
   }
   examples = {
     name: {
@@ -118,7 +77,7 @@ def _predict(service: Service) -> dict[str, Any]:
         "description": "Predicted.",
         "content": {"application/json": {"schema": {"oneOf": answers}}},
       },
-      **{status: FAULT | {"description": what} for status, what in STATUSES.items()},
+      **{status: FAULT | {"description": what} for status, what in _PARTS["statuses"].items()},
     },
   }
 

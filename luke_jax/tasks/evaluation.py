@@ -1,13 +1,14 @@
 """Evaluations: scores, figures and mistakes of a model on examples with known answers."""
 
 import dataclasses
+import itertools
 import statistics
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Literal, NamedTuple, Self, TypeVar
 
 from luke_jax.errors import InputError
-from luke_jax.tasks.calibration import Answered, Wanted
+from luke_jax.tasks.calibration import Answered, Wanted, wanted_of
 
 Item = TypeVar("Item")
 Predicted = TypeVar("Predicted")
@@ -46,6 +47,22 @@ class Evaluation:
   mistakes: Sequence[Mistake] = ()  # the worst first
   answers: Sequence[Answered] = ()  # what was answered, of those whose scores are probabilities
   wanted: Sequence[Wanted] = ()  # what there is to find in each example; not kept in JSON
+
+  @classmethod
+  def of(
+    cls,
+    scores: Mapping[str, float],
+    answers: Sequence[Sequence[Answered]],
+    counts: Iterable[int],
+    mistakes: Iterable[Mistake],
+    *,
+    labels: Mapping[str, Mapping[str, float]] | None = None,
+    confusion: Mapping[tuple[str, str], int] | None = None,
+  ) -> Self:
+    """Returns an evaluation by the answers to each example, and the number of what it asks for."""
+    ranked = sorted(mistakes, key=lambda mistake: -mistake.score)
+    figures = (scores, labels or {}, confusion or {}, ranked)
+    return cls(*figures, list(itertools.chain(*answers)), wanted_of(answers, counts))
 
   def as_json(self) -> dict[str, Any]:
     """Returns all of it as JSON values."""
@@ -123,12 +140,7 @@ def f1_of_sets(
   for label in labels:
     right = sum(label in g and label in p for g, p in zip(gold, predicted, strict=True))
     positives, count = (sum(label in x for x in side) for side in (predicted, gold))
-    table[label] = {
-      "precision": right / positives if positives else 0.0,
-      "recall": right / count if count else 0.0,
-      "f1": 2 * right / (positives + count) if positives + count else 0.0,
-      "count": count,
-    }
+    table[label] = precision_recall_f1(right, positives, count) | {"count": count}
   return table
 
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from luke_jax.errors import InputError
 from luke_jax.files import Path
-from luke_jax.text.tokenizer import SpecialTokens, Tokenizer, Tokens, shifted
+from luke_jax.text.tokenizer import Bounds, PiecesOfLibrary, SpecialTokens, Tokens, shifted
 
 if TYPE_CHECKING:
   import tokenizers
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 _SPACE = "Ġ"  # as byte-level BPE writes it
 
 
-class ByteLevelTokenizer(Tokenizer):
+class ByteLevelTokenizer(PiecesOfLibrary):
   """Strings <-> ids by byte-level BPE: every string has ids, and they decode to it again.
 
   With `add_prefix_space` a text, and what follows a special token in it, is read as if a space were
@@ -37,14 +37,14 @@ class ByteLevelTokenizer(Tokenizer):
   ):
     import tokenizers
 
-    self._bpe = tokenizers.Tokenizer(model)
-    self._bpe.pre_tokenizer = tokenizers.pre_tokenizers.ByteLevel(
+    self._library = tokenizers.Tokenizer(model)
+    self._library.pre_tokenizer = tokenizers.pre_tokenizers.ByteLevel(
       add_prefix_space=add_prefix_space and not whole_texts
     )
-    self._bpe.decoder = tokenizers.decoders.ByteLevel()
+    self._library.decoder = tokenizers.decoders.ByteLevel()
     self.special = special
     self.add_prefix_space, self.whole_texts = add_prefix_space, whole_texts
-    self._pieces = self._bpe.get_vocab_size()  # read once: older tokenizers take milliseconds
+    self._pieces = self._library.get_vocab_size()  # read once: older tokenizers take milliseconds
     self.vocab_size = 1 + max(self._pieces - 1, *special.ids.values())
 
   def encode(self, texts: Sequence[str], *, offsets: bool = False) -> list[Tokens]:
@@ -63,7 +63,7 @@ class ByteLevelTokenizer(Tokenizer):
   ) -> "ByteLevelTokenizer":
     """Returns the tokenizer that adds a space before texts, or none."""
     return ByteLevelTokenizer(
-      self._bpe.model, self.special, add_prefix_space, whole_texts=whole_texts
+      self._library.model, self.special, add_prefix_space, whole_texts=whole_texts
     )
 
   def encode_words(self, words: Sequence[str]) -> list[list[int]]:
@@ -83,23 +83,18 @@ class ByteLevelTokenizer(Tokenizer):
     """Returns the text of ids, special tokens included."""
     return self.special.decode(ids, self._decode_plain)
 
-  def piece_id(self, piece: str) -> int:
-    """Returns the id of a piece as the vocabulary spells it, or of the unknown one."""
-    id = self._bpe.token_to_id(piece)
-    return self.special.unknown if id is None else id
-
   def with_words(self, words: Iterable[str]) -> "ByteLevelTokenizer":
     """Returns a tokenizer that also knows these words, each of which is one token."""
     special = self.special.with_words(words, self.vocab_size)
     return ByteLevelTokenizer(
-      self._bpe.model, special, self.add_prefix_space, whole_texts=self.whole_texts
+      self._library.model, special, self.add_prefix_space, whole_texts=self.whole_texts
     )
 
   def word_starts(self, *, as_spelt: bool = False) -> np.ndarray:
     """Returns whether each piece has a space before it or is punctuation or special, (ids,)."""
     starts = np.ones(self.vocab_size, bool)
     for id in set(range(self._pieces)) - self.special.names.keys():
-      spelt = self._bpe.id_to_token(id) or ""
+      spelt = self._library.id_to_token(id) or ""
       starts[id] = not (
         _continues_as_spelt(spelt) if as_spelt else continues_word(self.decode([id]))
       )
@@ -112,43 +107,31 @@ class ByteLevelTokenizer(Tokenizer):
 
   def save_vocab(self, directory: Path) -> None:
     """Writes vocab.json and merges.txt."""
-    self._bpe.model.save(str(directory))
+    self._library.model.save(str(directory))
 
   @functools.cached_property
   def _starts_word(self) -> np.ndarray:
     """Returns whether each id is of a token that starts with a space."""
     starts = np.zeros(self._pieces, bool)
-    for token, id in self._bpe.get_vocab().items():
+    for token, id in self._library.get_vocab().items():
       starts[id] = token.startswith(_SPACE)
     return starts
 
-  def _encode_plain(self, texts: Sequence[str], offsets: bool) -> list[Tokens]:
-    if not offsets:  # the faster call keeps no track of characters
-      encodings = self._bpe.encode_batch_fast(texts, add_special_tokens=False)
-      return [Tokens(encoding.ids) for encoding in encodings]
-    encodings = self._bpe.encode_batch(texts, add_special_tokens=False)
-    rows = []
-    for encoding, text in zip(encodings, texts, strict=True):
-      # A byte-level token takes at most the one space before its word with it.
-      places = [
-        (start + 1, end) if text[start] == " " and not text[start:end].isspace() else (start, end)
-        for start, end in encoding.offsets
-      ]
-      if (
-        self.add_prefix_space
-        and not self.whole_texts
-        and places
-        and encoding.tokens[0] == _SPACE
-        and text[0] != " "
-      ):
-        places[0] = (0, 0)  # a prefix that no piece took with it
-      rows.append(Tokens(encoding.ids, places))
-    return rows
+  def _places(self, encoding: "tokenizers.Encoding", text: str) -> list[Bounds]:
+    # A byte-level token takes at most the one space before its word with it.
+    places = [
+      (start + 1, end) if text[start] == " " and not text[start:end].isspace() else (start, end)
+      for start, end in encoding.offsets
+    ]
+    prefixed = self.add_prefix_space and not self.whole_texts
+    if prefixed and places and encoding.tokens[0] == _SPACE and text[0] != " ":
+      places[0] = (0, 0)  # a prefix that no piece took with it
+    return places
 
   def _decode_plain(self, ids: list[int]) -> str:
     if min(ids) < 0 or max(ids) >= self._pieces:
       raise InputError(f"ids {ids}: expected ids from 0 to {self.vocab_size - 1}")
-    return self._bpe.decode(ids)
+    return self._library.decode(ids)
 
 
 def continues_word(piece: str) -> bool:

@@ -1,21 +1,28 @@
-"""Tokenizers of any kind in a tokenizer.json, which the library of that file reads itself."""
+"""Tokenizers that the library `tokenizers` computes: of a tokenizer.json, and DeBERTa's spm.model.
 
-from collections.abc import Iterable, Sequence
+A tokenizer.json may be of any kind. An spm.model is one of SentencePiece that has BERT's special
+tokens.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from luke_jax.errors import InputError
 from luke_jax.files import Path, read_text
+from luke_jax.files.copies import local
 from luke_jax.text.byte_level import continues_word
+from luke_jax.text.sentence_piece import message_fields
 from luke_jax.text.tokenizer import (
+  BERT,
   MARKERS,
   ROLE_KEYS,
   WHOLE,
   Bounds,
+  PiecesOfLibrary,
   SpecialTokens,
-  Tokenizer,
   Tokens,
   is_mask_a_word,
   markers_among,
@@ -30,7 +37,7 @@ if TYPE_CHECKING:
 PLAIN = "PreTrainedTokenizerFast"
 
 
-class LibraryTokenizer(Tokenizer):
+class LibraryTokenizer(PiecesOfLibrary):
   """Strings <-> ids as a tokenizer.json says, whose added tokens are read as they are spelt.
 
   ModernBERT's and ALBERT's are of this kind.
@@ -45,14 +52,7 @@ class LibraryTokenizer(Tokenizer):
 
   def encode(self, texts: Sequence[str], *, offsets: bool = False) -> list[Tokens]:
     """Returns the tokens of each text, with their character offsets on request."""
-    if not offsets:  # the faster call keeps no track of characters
-      encodings = self._library.encode_batch_fast(texts, add_special_tokens=False)
-      return [Tokens(encoding.ids) for encoding in encodings]
-    encodings = self._library.encode_batch(texts, add_special_tokens=False)
-    return [
-      Tokens(encoding.ids, [_without_space(text, *span) for span in encoding.offsets])
-      for encoding, text in zip(encodings, texts, strict=True)
-    ]
+    return self._encode_plain(texts, offsets)
 
   def decode(self, ids: Iterable[int]) -> str:
     """Returns the text of ids, special tokens included."""
@@ -60,11 +60,6 @@ class LibraryTokenizer(Tokenizer):
     if ids and not 0 <= min(ids) <= max(ids) < self.vocab_size:
       raise InputError(f"ids {ids}: expected ids from 0 to {self.vocab_size - 1}")
     return self._library.decode(ids, skip_special_tokens=False)
-
-  def piece_id(self, piece: str) -> int:
-    """Returns the id of a piece as the vocabulary spells it, or of the unknown one."""
-    id = self._library.token_to_id(piece)
-    return self.special.unknown if id is None else id
 
   def with_words(self, words: Iterable[str]) -> "LibraryTokenizer":
     """Returns a tokenizer that also knows these words, each of which is one token."""
@@ -98,6 +93,9 @@ class LibraryTokenizer(Tokenizer):
     """Writes tokenizer.json, which has the special tokens too."""
     (directory / WHOLE).write_bytes(self._library.to_str(pretty=True).encode())
 
+  def _places(self, encoding: "tokenizers.Encoding", text: str) -> list[Bounds]:
+    return [_without_space(text, *span) for span in encoding.offsets]
+
 
 def _without_space(text: str, start: int, end: int) -> Bounds:
   word = text[start:end].lstrip()
@@ -125,3 +123,57 @@ def load_library_tokenizer(directory: Path) -> LibraryTokenizer:
   name = str(settings.get("tokenizer_class", PLAIN))
   name = PLAIN if name == "TokenizersBackend" else name  # which only transformers 5 knows
   return LibraryTokenizer(library, special, name)
+
+
+MODEL = "spm.model"
+_SPACE = "▁"
+# Numbers of fields, and the type of the unknown piece, in sentencepiece_model.proto.
+_PIECE, _NORMALIZER, _UNKNOWN = 1, 3, 2
+
+
+def load_unigram(directory: Path) -> LibraryTokenizer:
+  """Reads spm.model, whose settings are in tokenizer_config.json. A mask that it lacks is added."""
+  path = directory / MODEL
+  try:
+    library = _from_model(local(path).read_bytes(), tokenizer_config(directory))
+  except Exception as fault:  # the library raises nothing narrower
+    raise InputError(f"{path}: {fault or 'cannot be read'}; expected a unigram model") from None
+  for name in BERT:
+    if name != BERT.mask and library.token_to_id(name) is None:
+      raise InputError(f"{path}: no token {name}; expected a vocabulary like DeBERTa's")
+  library.add_special_tokens(list(BERT))
+  vocabulary = library.get_vocab()
+  ids = {name: vocabulary[name] for name in BERT}
+  special = SpecialTokens(ids, (), BERT, mask_as_word=False)
+  return LibraryTokenizer(_with_ends(library, ids), special, "DebertaV2Tokenizer")
+
+
+def _from_model(content: bytes, config: Mapping[str, Any]) -> "tokenizers.Tokenizer":
+  """Returns a tokenizer that computes what a SentencePiece model does."""
+  import tokenizers
+  from tokenizers import Regex, models, normalizers, pre_tokenizers
+
+  fields = list(message_fields(content))
+  pieces = [dict(message_fields(value)) for number, value in fields if number == _PIECE]
+  unknown = next(i for i, x in enumerate(pieces) if x.get(3) == _UNKNOWN)
+  table = dict(message_fields(dict(fields)[_NORMALIZER])).get(2)
+  library = tokenizers.Tokenizer(models.Unigram([(x[1].decode(), x[2]) for x in pieces], unknown))
+  steps: list[Any] = [normalizers.Lowercase()] if config.get("do_lower_case") else []
+  steps += [normalizers.Precompiled(table)] if table else []
+  steps += [normalizers.Replace(Regex(" {2,}"), " "), normalizers.Strip()]
+  library.normalizer = normalizers.Sequence(steps)
+  punctuation = [pre_tokenizers.Punctuation("isolated")] if config.get("split_by_punct") else []
+  words = pre_tokenizers.Metaspace(_SPACE, "always")
+  library.pre_tokenizer = pre_tokenizers.Sequence([*punctuation, words])
+  library.decoder = tokenizers.decoders.Metaspace(_SPACE, "always")
+  return library
+
+
+def _with_ends(library: "tokenizers.Tokenizer", ids: Mapping[str, int]) -> "tokenizers.Tokenizer":
+  """Returns the tokenizer with special tokens around texts, where transformers reads its file."""
+  import tokenizers
+
+  one, ends = f"{BERT.start}:0 $A:0 {BERT.end}:0", [(x, ids[x]) for x in (BERT.start, BERT.end)]
+  template = tokenizers.processors.TemplateProcessing(one, f"{one} $B:1 {BERT.end}:1", ends)
+  library.post_processor = template
+  return library

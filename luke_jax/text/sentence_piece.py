@@ -1,6 +1,8 @@
 """SentencePiece vocabularies of fairseq: XLM-R's, which mLUKE has too, and CamemBERT's."""
 
-from collections.abc import Iterable, Sequence
+import base64
+import struct
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from luke_jax.errors import InputError
@@ -9,9 +11,6 @@ from luke_jax.text.tokenizer import ROBERTA, Bounds, SpecialTokens, Tokenizer, T
 
 if TYPE_CHECKING:
   import sentencepiece
-import base64
-import struct
-from collections.abc import Iterator, Mapping
 
 MODEL_FILE = "sentencepiece.bpe.model"
 _OWN_FIRST = 3  # SentencePiece's <unk>, <s> and </s>
@@ -206,3 +205,32 @@ def varint(number: int) -> bytes:
     parts.append(number & 127 | 128)
     number >>= 7
   return bytes([*parts, number])
+
+
+_VARINT, _BYTES, _FIXED = 0, 2, 5  # how a field's content is written
+
+
+def message_fields(content: bytes) -> Iterator[tuple[int, Any]]:
+  """Yields the numbers and contents of the fields of a message in a protocol buffer."""
+  place = 0
+
+  def whole_number() -> int:
+    nonlocal place
+    number = shift = 0
+    while True:
+      byte = content[place]
+      place, number, shift = place + 1, number | (byte & 127) << shift, shift + 7
+      if byte < 128:
+        return number
+
+  while place < len(content):
+    key = whole_number()
+    if key & 7 == _VARINT:
+      yield key >> 3, whole_number()
+      continue
+    length = whole_number() if key & 7 == _BYTES else 4
+    part = content[place : place + length]
+    if key & 7 not in (_BYTES, _FIXED) or len(part) < length:
+      raise ValueError("not a whole message")
+    place += length
+    yield key >> 3, part if key & 7 == _BYTES else struct.unpack("<f", part)[0]

@@ -6,12 +6,15 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
 
 from luke_jax.errors import InputError
 from luke_jax.files import Path, read_json_object
+
+if TYPE_CHECKING:
+  import tokenizers
 
 CONFIG, ADDED, WHOLE = "tokenizer_config.json", "added_tokens.json", "tokenizer.json"
 SPECIAL_MAP = "special_tokens_map.json"
@@ -348,3 +351,28 @@ class Tokenizer(Protocol):
   @abc.abstractmethod
   def save_vocab(self, directory: Path) -> None:
     """Writes the files of the vocabulary, without the special tokens."""
+
+
+class PiecesOfLibrary(Tokenizer):
+  """A tokenizer whose pieces the library `tokenizers` finds, on one text or many at once."""
+
+  _library: "tokenizers.Tokenizer"
+
+  def piece_id(self, piece: str) -> int:
+    """Returns the id of a piece as the vocabulary spells it, or of the unknown one."""
+    id = self._library.token_to_id(piece)
+    return self.special.unknown if id is None else id
+
+  def _encode_plain(self, texts: Sequence[str], offsets: bool) -> list[Tokens]:
+    if not offsets:  # the faster call keeps no track of characters
+      encodings = self._library.encode_batch_fast(texts, add_special_tokens=False)
+      return [Tokens(encoding.ids) for encoding in encodings]
+    encodings = self._library.encode_batch(texts, add_special_tokens=False)
+    return [
+      Tokens(encoding.ids, self._places(encoding, text))
+      for encoding, text in zip(encodings, texts, strict=True)
+    ]
+
+  def _places(self, encoding: "tokenizers.Encoding", text: str) -> list[Bounds]:
+    """Returns the characters of each piece of a text, without the white space before a word."""
+    return encoding.offsets

@@ -8,7 +8,7 @@ from luke_jax.errors import InputError
 from luke_jax.files import Path, check_regular, read_json_object, read_text, write_json_in_place
 from luke_jax.files.copies import local
 from luke_jax.text.byte_level import ByteLevelTokenizer
-from luke_jax.text.library import load_library_tokenizer
+from luke_jax.text.library import MODEL, load_library_tokenizer, load_unigram
 from luke_jax.text.sentence_piece import (
   CAMEMBERT,
   MODEL_FILE,
@@ -36,7 +36,6 @@ from luke_jax.text.tokenizer import (
   tokenizer_config,
   whole_tokenizer,
 )
-from luke_jax.text.unigram import MODEL, load_unigram
 from luke_jax.text.whole_words import WORDS_FILE, load_whole_words
 from luke_jax.text.word_piece import CHARACTERS_FILE, PIECES_FILE, is_word_piece, load_word_piece
 

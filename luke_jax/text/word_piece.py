@@ -14,9 +14,9 @@ from luke_jax.text.tokenizer import (
   MORE_SPECIAL,
   ROLE_KEYS,
   WHOLE,
+  PiecesOfLibrary,
   Roles,
   SpecialTokens,
-  Tokenizer,
   Tokens,
   added_tokens,
   read_special_tokens,
@@ -56,7 +56,7 @@ class Normalization:
   tokenize_chinese_chars: bool = True
 
 
-class WordPieceTokenizer(Tokenizer):
+class WordPieceTokenizer(PiecesOfLibrary):
   """Strings <-> ids by WordPiece: the longest pieces first, `##` before those inside a word.
 
   `pieces` are in the order of their ids. A repeated piece has the last id, as in
@@ -86,11 +86,6 @@ class WordPieceTokenizer(Tokenizer):
   def decode(self, ids: Iterable[int]) -> str:
     """Returns the text of ids as transformers 5 does: special tokens too, a space between words."""
     return self._library.decoder.decode([self._token(int(id)) for id in ids])
-
-  def piece_id(self, piece: str) -> int:
-    """Returns the id of a piece as the vocabulary spells it, or of the unknown one."""
-    id = self._library.token_to_id(piece)
-    return self.special.unknown if id is None else id
 
   def with_words(self, words: Iterable[str]) -> "WordPieceTokenizer":
     """Returns a tokenizer that also knows these words, each of which is one token."""
@@ -127,11 +122,7 @@ class WordPieceTokenizer(Tokenizer):
   def _encode_plain(self, texts: Sequence[str], offsets: bool) -> list[Tokens]:
     if self.characters:
       texts = [text.translate(self._translation) for text in texts]
-    if not offsets:  # the faster call keeps no track of characters
-      encodings = self._library.encode_batch_fast(texts, add_special_tokens=False)
-      return [Tokens(encoding.ids) for encoding in encodings]
-    encodings = self._library.encode_batch(texts, add_special_tokens=False)
-    return [Tokens(encoding.ids, encoding.offsets) for encoding in encodings]
+    return super()._encode_plain(texts, offsets)
 
   def _token(self, id: int) -> str:
     name = self.special.names.get(id)

@@ -1,8 +1,8 @@
 from plan.texts import COLLECTIVES
 
 from luke_jax.plan.chips import CHIPS
-from luke_jax.plan.collectives import Traffic, only_moves, traffic
 from luke_jax.plan.hlo import execution, parse
+from luke_jax.plan.traffic import Traffic, only_moves, traffic
 
 ROW = 128
 F32, BF16 = 4 * ROW, 2 * ROW

@@ -17,7 +17,7 @@ class Chip:
     needed = self.fixed + int(number * self.each)
     if needed > AVAILABLE:
       return OutOfMemory(needed, AVAILABLE, self.fixed)
-    return Compiled(HloModule({}, "", 1), {}, Memory(self.fixed, 0, 0, needed - self.fixed, 0), 0.0)
+    return Compiled(HloModule({}, "", 1), Memory(self.fixed, 0, 0, needed - self.fixed, 0), 0.0)
 
 
 @pytest.mark.parametrize("start", [1, 7, 64, 300, 2000])

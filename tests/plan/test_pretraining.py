@@ -6,9 +6,9 @@ import pytest
 from tpu_options import QUICK
 
 from luke_jax.plan.chips import parse_topology
-from luke_jax.plan.collectives import _inside, traffic
 from luke_jax.plan.compiling import Compiled, memory_of
 from luke_jax.plan.hlo import execution, parse
+from luke_jax.plan.traffic import _inside, traffic
 from luke_jax.runs.planned import PlannedStep, lowered_step
 
 pytestmark = pytest.mark.tpu_aot
@@ -24,7 +24,7 @@ def libtpu():
 
 
 def compiled(name, topology, *changes):
-  """The program of a step, which fits. Without its bundles, which double the time."""
+  """The program of a step, which fits."""
   slice_ = parse_topology(topology)
   lowered, _ = lowered_step(FILE.with_name(f"{FILE.name}:{name}"), changes, slice_, 1)
   step = lowered.compile(QUICK)
@@ -46,7 +46,7 @@ def largest(program):
 
 
 @pytest.mark.minutes
-def test_large_fits_moves_no_table_and_keeps_the_chips_busy():
+def test_large_fits_and_moves_no_table():
   step = PlannedStep(
     FILE.with_name(f"{FILE.name}:luke-large"),
     ("data.batch_size=128", AWARE),
@@ -55,9 +55,6 @@ def test_large_fits_moves_no_table_and_keeps_the_chips_busy():
   result = step.compiled()
   assert isinstance(result, Compiled)
   assert 0 < largest(result.program) < TABLE
-  estimate = step.plan(result).final_bundles
-  assert estimate is not None
-  assert estimate.utilization > 0.65
 
 
 # A step takes a minute to compile; smaller ones for v6e and v5p are in

@@ -5,7 +5,6 @@ import pytest
 from plan.texts import COLLECTIVES, SLICES, TRAFFIC
 from rich.console import Console
 
-from luke_jax.plan.bundles import Bundles
 from luke_jax.plan.chips import GIB, parse_topology
 from luke_jax.plan.compiling import Compiled, Memory
 from luke_jax.plan.hlo import parse
@@ -15,10 +14,10 @@ MEMORY = Memory(arguments=4 * GIB, outputs=4 * GIB, aliased=4 * GIB, temporaries
 FLOPS = 8 * 196.608e12 * 0.001  # a millisecond of the peak of eight chips
 
 
-def plan_of(text, bundles=None, slices=1):
-  compiled = Compiled(parse(text), bundles or {}, MEMORY, 12.3)
+def plan_of(text, slices=1, flops=FLOPS):
+  compiled = Compiled(parse(text), MEMORY, 12.3)
   topology = parse_topology("v5e:2x4", slices)
-  return make_plan(compiled, topology, experiment="pretraining.py", steps=1000, flops=FLOPS)
+  return make_plan(compiled, topology, experiment="pretraining.py", steps=1000, flops=flops)
 
 
 def printed(plan):
@@ -28,19 +27,13 @@ def printed(plan):
   return capture.get()
 
 
-def slow(count):
-  return {"sliced": Bundles(count, 0, (), False, False, 0)}
-
-
-def test_time_and_utilization():
-  cycles = 3_000_000  # 2 ms
-  plan = plan_of(TRAFFIC, slow(cycles))
-  estimate = plan.final_bundles
-  assert estimate is not None
-  assert estimate.cycles == pytest.approx(cycles, rel=0.01)
-  assert estimate.seconds == pytest.approx(0.002, rel=0.01)
-  assert estimate.utilization == pytest.approx(0.5, rel=0.01)
-  assert plan.hours == pytest.approx(1000 * 0.002 / 3600, rel=0.01)
+def test_the_longer_of_products_and_memory_bounds_a_step():
+  plan = plan_of(TRAFFIC)
+  assert plan.step_seconds == plan.product_seconds == pytest.approx(0.001)
+  assert plan.memory_seconds == plan.hbm_bytes / 819e9
+  assert plan.hours == pytest.approx(1000 * 0.001 / 3600)
+  moves = dataclasses.replace(plan, hbm_bytes=3 * 819_000_000)
+  assert moves.step_seconds == moves.memory_seconds == pytest.approx(0.003)
 
 
 def test_a_checkpoint_to_a_bucket():
@@ -67,7 +60,7 @@ def test_json():
     "available": int(15.75 * GIB),
   }
   assert figures["flops_per_step"] == FLOPS
-  assert figures["estimates"]["final_bundles"] is None
+  assert figures["step_seconds"] == figures["product_seconds"] == pytest.approx(0.001)
   assert figures["chip_hours"] == pytest.approx(8 * plan.hours)
   row = figures["collectives"][0]
   assert row["kind"] == "reduce-scatter"
@@ -79,12 +72,11 @@ def test_json():
 
 
 def test_report():
-  text = printed(plan_of(TRAFFIC, slow(3_000_000)))
+  text = printed(plan_of(TRAFFIC))
   assert "pretraining.py on v5e:2x4: 8 chips, compiled in 12 s" in text
   assert "7.00  44% of 15.75" in text
-  assert "estimate: final bundles" in text
-  assert "estimate: estimated_cycles (kernels by FLOPs)" in text
-  assert "50%" in text
+  assert "0.197 TFLOP at 197 TFLOP/s" in text
+  assert "GiB through HBM at 819 GB/s" in text
   assert "the chips exchange nothing" in text
   assert "1,000 steps of 1.6 TFLOP" in text
   assert "no chip was used" in text
@@ -92,7 +84,7 @@ def test_report():
 
 
 def test_links_that_limit():
-  text = printed(plan_of(COLLECTIVES))
+  text = printed(plan_of(COLLECTIVES, flops=0.0))
   assert "Limited by links" in text
   assert "The largest collective is reduce-scatter f32" in " ".join(text.split())
   assert "of these while nothing computes" in text
@@ -110,7 +102,7 @@ def test_collectives_that_computation_hides():
 @pytest.mark.parametrize(("slices", "rounds"), [(2, 1), (4, 1.5)])
 def test_between_slices(slices, rounds):
   """A ring of n sends an array that is summed 2 (n - 1) / n times, at 6.4 Tbit/s for 256 chips."""
-  plan = plan_of(SLICES, slices=slices)
+  plan = plan_of(SLICES, slices, flops=0.0)
   found = [(row.kind, row.dtype, row.count, row.bytes) for row in plan.network]
   megabyte = 1024 * 256 * 4
   gathered = ("all-gather", "f32", 1, 4 * (slices - 1))
@@ -139,6 +131,6 @@ def test_small_collectives_share_a_line():
 
 
 def test_loops_of_unknown_length_are_told():
-  bundles = {"sliced": Bundles(5, 0, (), False, False, 2)}
-  assert "2 loops" in printed(plan_of(TRAFFIC, bundles))
-  assert "loops" not in printed(plan_of(TRAFFIC))
+  plan = plan_of(TRAFFIC)
+  assert "2 loops" in " ".join(printed(dataclasses.replace(plan, unknown_loops=2)).split())
+  assert "loops" not in printed(plan)

@@ -5,10 +5,10 @@ from plan.programs import CHIPS, HIDDEN, LAYERS, ROWS, TOPOLOGY, WIDTH, gradient
 
 from luke_jax.errors import InputError
 from luke_jax.plan.chips import GIB, Topology, devices, parse_topology
-from luke_jax.plan.collectives import traffic
 from luke_jax.plan.compiling import Compiled, OutOfMemory, compile_in_child
 from luke_jax.plan.hlo import execution, parse
 from luke_jax.plan.plan import make_plan
+from luke_jax.plan.traffic import traffic
 from luke_jax.training.program import OPTIONS
 
 pytestmark = pytest.mark.tpu_aot
@@ -26,11 +26,7 @@ def test_a_step_as_arithmetic_has_it():
   flops = CHIPS * LAYERS * 2 * 2.0 * ROWS * WIDTH * HIDDEN
   plan = make_plan(compiled, topology, experiment="layers", steps=1, flops=flops)
 
-  floor = flops / CHIPS / topology.chip.flops_per_cycle
-  for estimate in (plan.estimated_cycles, plan.final_bundles):
-    assert estimate is not None
-    assert floor < estimate.cycles < 1.15 * floor
-    assert estimate.utilization == pytest.approx(floor / estimate.cycles)
+  assert plan.step_seconds == flops / CHIPS / topology.chip.peak_flops
 
   sent = {(row.kind, row.dtype): (row.count, row.bytes) for row in plan.collectives}
   assert sent == {

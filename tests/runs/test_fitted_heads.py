@@ -12,12 +12,20 @@ from sample_models import save_roberta, save_start
 
 from luke_jax.convert.card import pools_means
 from luke_jax.errors import InputError
-from luke_jax.runs import fitted_heads
-from luke_jax.runs.fitted_heads import head_for, ridge, states, with_fitted_head, with_shares
 from luke_jax.runs.outline import outline
 from luke_jax.runs.recipes import task_experiment
 from luke_jax.runs.rules import FEW_OF_A_LABEL
-from luke_jax.runs.starts import start_model, start_params
+from luke_jax.runs.starts import (
+  PENALTIES,
+  SPREAD,
+  head_for,
+  ridge,
+  start_model,
+  start_params,
+  states,
+  with_fitted_head,
+  with_shares,
+)
 
 RNG = np.random.default_rng(0)
 
@@ -45,7 +53,7 @@ def test_a_ridge_has_the_penalty_that_is_best_for_examples_left_out(biased, widt
   kernel, bias = ridge(x, y, biased=biased)
   a = x - x.mean(0) if biased else x
   mean_square = np.square(np.linalg.svd(a, compute_uv=False)).mean()
-  penalties = fitted_heads.PENALTIES * mean_square
+  penalties = PENALTIES * mean_square
   best = min(penalties, key=lambda penalty: left_out_error(x, y, penalty, biased))
   centred = y - y.mean(0) if biased else y
   expected = np.linalg.solve(a.T @ a + best * np.eye(width), a.T @ centred)
@@ -61,7 +69,7 @@ def test_the_first_logits_of_labels_are_small_and_around_their_shares():
   logits = x @ kernel + bias
   flatter = np.sqrt([1 - share, share])
   np.testing.assert_allclose(logits.mean(0), np.log(flatter / flatter.sum()), atol=1e-6)
-  assert 0.4 * fitted_heads.SPREAD < (logits - logits.mean(0)).std() < fitted_heads.SPREAD
+  assert 0.4 * SPREAD < (logits - logits.mean(0)).std() < SPREAD
   # Rare labels are told as clearly as others, so that training need not raise them first.
   many = RNG.normal(0, 1, (900, 8))
   three = np.where(many[:, 0] > 2, 2, many[:, 1] > 0).astype(int)

@@ -114,7 +114,9 @@ def test_special_tokens_in_a_text(tokenizer):
 def test_the_mask_takes_the_space_before_it(byte_level):
   (spaced, tight) = byte_level.encode(["a \t<mask>", "a<mask>"])
   assert spaced.ids == tight.ids
-  apart = ByteLevelTokenizer(byte_level._bpe.model, replace(byte_level.special, mask_as_word=False))
+  apart = ByteLevelTokenizer(
+    byte_level._library.model, replace(byte_level.special, mask_as_word=False)
+  )
   assert (
     apart.encode(["a \t<mask>"])[0].ids != spaced.ids == byte_level.encode(["a  <mask>"])[0].ids
   )

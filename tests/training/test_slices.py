@@ -8,9 +8,9 @@ import pytest
 from tiny_runs import experiment
 
 from luke_jax.errors import InputError
-from luke_jax.plan.collectives import between_slices
 from luke_jax.plan.compiling import whole_bytes
 from luke_jax.plan.hlo import execution, parse
+from luke_jax.plan.traffic import between_slices
 from luke_jax.training.mesh import MeshShape, make_mesh
 from luke_jax.training.program import Program
 

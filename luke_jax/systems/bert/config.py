@@ -26,7 +26,7 @@ from luke_jax.models.system import (
 from luke_jax.nn.activations import Activation
 from luke_jax.nn.embeddings import real_tokens
 from luke_jax.nn.encoder import Encoder, Pooler
-from luke_jax.nn.layers import Dtype, Numerics
+from luke_jax.nn.layers import Numerics
 from luke_jax.systems.bert.keys import OF_ROBERTA, PartNames, keys_of
 
 
@@ -190,10 +190,7 @@ class BertConfig(System):
     """Returns the multiplications and additions of a forward pass, by the path of their weights."""
     return word_products(self.name, self, counts, self.embedding_width)
 
-  @staticmethod
-  def for_prediction(params: dict, dtype: Dtype) -> dict:
-    """Returns the encoder's parameters in a form that predictions read faster, of that type."""
-    return shapes.for_prediction(params, dtype)
+  for_prediction = staticmethod(shapes.for_prediction)
 
   @property
   def about(self) -> str:

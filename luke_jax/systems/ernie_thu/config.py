@@ -12,7 +12,6 @@ from luke_jax.models.head import Head
 from luke_jax.models.keys import FIRST_RUN, Key, Keys, linear, norm
 from luke_jax.models.shapes import cast_once
 from luke_jax.models.system import Decoders, Described, Layout, Recipe, TokenCounts
-from luke_jax.nn.layers import Dtype
 from luke_jax.systems.bert.config import BertConfig, tables_of_words
 from luke_jax.systems.bert.keys import bert_keys
 from luke_jax.systems.ernie_thu.encoder import HEADS, KINDS, ErnieThuEncoder, Kind
@@ -168,10 +167,7 @@ class ErnieThuConfig(BertConfig):
     last = f"ernie_thu/encoder/from_{run.first}/layers[{run.count - 1}:{run.count}]"
     return (f"{last}/mlp/entity_down", f"{last}/entity_mlp_norm")
 
-  @staticmethod
-  def for_prediction(params: dict, dtype: Dtype) -> dict:
-    """Returns the encoder's parameters in a form that predictions read faster, of that type."""
-    return cast_once(params, dtype)
+  for_prediction = staticmethod(cast_once)
 
   def read_for(self, trained: "ErnieThuConfig") -> "ErnieThuConfig":
     """Returns the sizes of files with the kinds of layers that a run trains."""

@@ -12,7 +12,7 @@ from luke_jax.models.keys import Keys
 from luke_jax.models.shapes import word_products
 from luke_jax.models.system import Decoders, Described, Layout, Recipe, System, TokenCounts
 from luke_jax.nn.activations import Activation
-from luke_jax.nn.layers import Dtype, Numerics
+from luke_jax.nn.layers import Numerics
 from luke_jax.systems.luke.encoder import ENTITY_INPUTS, WORD_INPUTS, LukeEncoder
 from luke_jax.systems.luke.keys import KEYS
 from luke_jax.text.rows import EntityReading
@@ -196,10 +196,7 @@ class LukeConfig(System):
       "page_entity": 2.0 * counts.sequences * d * k if self.cls_entity_prediction else 0.0,
     }
 
-  @staticmethod
-  def for_prediction(params: dict, dtype: Dtype) -> dict:
-    """Returns the encoder's parameters in a form that predictions read faster, of that type."""
-    return shapes.for_prediction(params, dtype)
+  for_prediction = staticmethod(shapes.for_prediction)
 
   def with_entities(self, size: int, padding_id: int | None) -> "LukeConfig":
     """Returns the sizes with another entity vocabulary, or of words alone."""

@@ -10,7 +10,7 @@ from luke_jax.models.config_files import OF_TENER, Fixed, check_config
 from luke_jax.models.keys import Keys
 from luke_jax.models.shapes import cast_once
 from luke_jax.models.system import Layout, Recipe, System, TokenCounts
-from luke_jax.nn.layers import Dtype, Numerics
+from luke_jax.nn.layers import Numerics
 from luke_jax.systems.tener import encoder
 from luke_jax.systems.tener.encoder import TenerEncoder
 from luke_jax.systems.tener.layers import KERNEL, Frequencies
@@ -152,10 +152,7 @@ class TenerConfig(System):
     products["tener/input"] = tokens * widths * d
     return products
 
-  @staticmethod
-  def for_prediction(params: dict, dtype: Dtype) -> dict:
-    """Returns the encoder's parameters in a form that predictions read faster, of that type."""
-    return cast_once(params, dtype)
+  for_prediction = staticmethod(cast_once)
 
   def read_for(self, trained: "TenerConfig") -> "TenerConfig":
     """Returns the sizes that a run trains: what another form of attention has begins fresh."""

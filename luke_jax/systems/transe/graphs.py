@@ -7,8 +7,7 @@ from luke_jax.files import Path
 from luke_jax.graph.triples import Graph, read_false, read_graph
 from luke_jax.graph.vectors import PARTS, Vectors, open_vectors, write_vectors
 from luke_jax.pipeline.batches import Data
-from luke_jax.systems.transe import ranking
-from luke_jax.systems.transe.config import TransEConfig
+from luke_jax.systems.transe import TransEConfig, ranking
 from luke_jax.systems.transe.records import KnownTriples, read_source
 from luke_jax.systems.transe.task import LinkPrediction
 from luke_jax.training.experiment import Experiment, Run

@@ -3,7 +3,6 @@
 import collections
 import re
 from collections.abc import Mapping, Sequence
-from itertools import chain
 
 import numpy as np
 
@@ -11,7 +10,7 @@ from luke_jax.errors import InputError
 from luke_jax.files import Path
 from luke_jax.formats.files import Faults
 from luke_jax.formats.records import read_records
-from luke_jax.tasks.calibration import Answered, wanted_of
+from luke_jax.tasks.calibration import Answered
 from luke_jax.tasks.classification.files import TextExample, labels_in, number_in
 from luke_jax.tasks.evaluation import (
   Evaluation,
@@ -227,9 +226,8 @@ def evaluate(
     [Answered(x[0].score, x.label == label)] if x else []
     for label, x in zip(gold, predictions, strict=True)
   ]
-  mistakes.sort(key=lambda mistake: -mistake.score)
-  scores, wanted = _of_one(examples, predictions, positive), wanted_of(answers, [1] * len(gold))
-  return Evaluation(scores, table, dict(pairs), mistakes, list(chain(*answers)), wanted)
+  scores, counts = _of_one(examples, predictions, positive), [1] * len(gold)
+  return Evaluation.of(scores, answers, counts, mistakes, labels=table, confusion=dict(pairs))
 
 
 def evaluate_sets(
@@ -253,9 +251,8 @@ def evaluate_sets(
     [Answered(one.score, one.label in right) for one in x]
     for right, x in zip(gold, predictions, strict=True)
   ]
-  mistakes.sort(key=lambda mistake: -mistake.score)
-  scores, wanted = score_sets(gold, predicted), wanted_of(answers, map(len, gold))
-  return Evaluation(scores, table, {}, mistakes, list(chain(*answers)), wanted)
+  scores = score_sets(gold, predicted)
+  return Evaluation.of(scores, answers, map(len, gold), mistakes, labels=table)
 
 
 def evaluate_numbers(examples: Sequence[TextExample], predictions: Sequence[Number]) -> Evaluation:

@@ -1,11 +1,10 @@
 """Exact match and F1 as ReCoRD's script counts them."""
 
-from collections.abc import Mapping, Sequence
-from itertools import chain
+from collections.abc import Iterator, Mapping, Sequence
 
 from luke_jax.errors import InputError
 from luke_jax.tasks.answers import answer_marks, exact_match, read_predictions, token_f1
-from luke_jax.tasks.calibration import Answered, wanted_of
+from luke_jax.tasks.calibration import Answered
 from luke_jax.tasks.cloze.files import ClozeExample
 from luke_jax.tasks.evaluation import Evaluation, Mistake
 from luke_jax.tasks.predictions import Answer
@@ -46,8 +45,7 @@ def evaluate(
     [Answered(x.score, exact_match(x.text, _golds(example)))] if x else []
     for example, x in zip(examples, best, strict=True)
   ]
-  wanted = wanted_of(answers, [1] * len(examples))
-  return Evaluation(scores, {}, {}, _mistakes(examples, best), list(chain(*answers)), wanted)
+  return Evaluation.of(scores, answers, [1] * len(examples), _mistakes(examples, best))
 
 
 def _golds(example: ClozeExample) -> list[str]:
@@ -56,8 +54,7 @@ def _golds(example: ClozeExample) -> list[str]:
   return [example.text[start:end] for start, end in example.answers]
 
 
-def _mistakes(examples: Sequence[ClozeExample], best: Sequence[Answer | None]) -> list[Mistake]:
-  mistakes = []
+def _mistakes(examples: Sequence[ClozeExample], best: Sequence[Answer | None]) -> Iterator[Mistake]:
   for example, answer in zip(examples, best, strict=True):
     golds = _golds(example)
     if answer is None or not exact_match(answer.text, golds):
@@ -65,5 +62,4 @@ def _mistakes(examples: Sequence[ClozeExample], best: Sequence[Answer | None]) -
       correct = ", ".join(dict.fromkeys(golds))
       marks = answer_marks(example.answers or (), answer)
       of_text = (example.id, example.text, marks, correct, prediction)
-      mistakes.append(Mistake(*of_text, score, example.query))
-  return sorted(mistakes, key=lambda mistake: -mistake.score)
+      yield Mistake(*of_text, score, example.query)

@@ -3,14 +3,13 @@
 import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from itertools import chain
 from typing import Any, NamedTuple
 
 from luke_jax.errors import InputError
 from luke_jax.files import Path
 from luke_jax.formats.files import Faults, listed
 from luke_jax.formats.records import read_records
-from luke_jax.tasks.calibration import Answered, wanted_of
+from luke_jax.tasks.calibration import Answered
 from luke_jax.tasks.evaluation import Evaluation, Mark, Mistake, precision_recall_f1
 from luke_jax.tasks.linking.files import LinkedMention, LinkingExample
 from luke_jax.tasks.predictions import Link
@@ -284,8 +283,7 @@ def evaluate(
     sum(meaning_of(x).known and not x.optional for x in example.mentions or ())
     for example in examples
   )
-  mistakes = _mistakes(examples, judged)
-  return Evaluation(scores, {}, {}, mistakes, list(chain(*answers)), wanted_of(answers, counts))
+  return Evaluation.of(scores, answers, counts, _mistakes(examples, judged))
 
 
 def _of_candidates(
@@ -322,8 +320,7 @@ def _share(rows: Sequence[tuple[Place, bool]], holds: Callable[[Place], bool]) -
 
 def _mistakes(
   examples: Sequence[LinkingExample], judged: Sequence[Sequence[_Judged]]
-) -> list[Mistake]:
-  mistakes = []
+) -> Iterator[Mistake]:
   for example, links in zip(examples, judged, strict=True):
     for link, said, meant in links:
       of_name = _Judged(link, said, meant)
@@ -333,8 +330,7 @@ def _mistakes(
       mark = Mark(link.start, link.end, link.title or "none", "wrong")
       correct = " or ".join(dict.fromkeys(x.title or x.item or "" for x in gold)) or "none"
       names = correct, link.title or "none"
-      mistakes.append(Mistake(example.id, example.text, (mark,), *names, link.score, ""))
-  return sorted(mistakes, key=lambda mistake: -mistake.score)
+      yield Mistake(example.id, example.text, (mark,), *names, link.score, "")
 
 
 def read_predictions(path: Path, faults: Faults) -> dict[str, Answers]:

@@ -11,12 +11,14 @@ import unicodedata
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from luke_jax.errors import InputError
 from luke_jax.files import Path
 from luke_jax.formats import datasets
 from luke_jax.formats.files import Faults, lines, listed
 from luke_jax.tasks.ner.columns import Document, Line, SentenceLines
-from luke_jax.tasks.ner.tags import REPAIR, check_tag, chunks, illegal, scheme_of
+from luke_jax.tasks.ner.tags import REPAIR, Scheme, check_tag, chunks, illegal, scheme_of, tagged
 from luke_jax.tasks.predictions import Labelled, Span
 from luke_jax.text import JoinedWords, join_words
 from luke_jax.text.sentences import split_sentences
@@ -156,6 +158,29 @@ def to_words(example: NamesExample, spans: Iterable[Labelled]) -> list[Labelled 
     Labelled(first[start], last[end], label) if start in first and end in last else None
     for start, end, label in spans
   ]
+
+
+def edges_of(example: NamesExample) -> np.ndarray:
+  """Returns the numbers of the words between which sentences lie."""
+  return np.cumsum([0, *map(len, example.sentences)])
+
+
+def in_one_sentence(span: Labelled, edges: np.ndarray) -> bool:
+  """Returns whether a span of words lies within a sentence."""
+  return np.searchsorted(edges, span.start, "right") == np.searchsorted(edges, span.end, "left")
+
+
+def tags_of(example: NamesExample, spans: Sequence[Labelled], scheme: Scheme) -> list[str]:
+  """Returns the tag of every word of a document, by entities that lie apart in its sentences."""
+  tags: list[str] = []
+  for first, last in itertools.pairwise(edges_of(example)):
+    inside = [
+      Labelled(start - first, end - first, label)
+      for start, end, label in spans
+      if first <= start < last
+    ]
+    tags += tagged(inside, int(last - first), scheme, example.place)
+  return tags
 
 
 def as_ours(

@@ -27,15 +27,18 @@ from luke_jax.tasks.ner.documents import (
   NamesExample,
   Reading,
   as_ours,
+  edges_of,
+  in_one_sentence,
   labelled,
   of_words,
   read_conll_2012,
   sentences_of,
+  tags_of,
   to_characters,
   to_words,
   words_of,
 )
-from luke_jax.tasks.ner.tags import Scheme, chunks, tagged
+from luke_jax.tasks.ner.tags import Scheme, chunks
 from luke_jax.tasks.predictions import Labelled, Span
 from luke_jax.text.tokenizer import Bounds
 
@@ -232,20 +235,14 @@ def to_columns(
 
 
 def _tags(example: NamesExample, spans: Sequence[Labelled], scheme: Scheme) -> list[str]:
-  tags: list[str] = []
-  remaining = to_words(example, spans)
-  for sentence in example.sentences:
-    first, last = len(tags), len(tags) + len(sentence)
-    inside = [span for span in remaining if span and first <= span.start < span.end <= last]
-    remaining = [span for span in remaining if span not in inside]
-    moved = [Labelled(start - first, end - first, label) for start, end, label in inside]
-    tags += tagged(moved, len(sentence), scheme, example.place)
-  if remaining:
+  edges = edges_of(example)
+  words = [x for x in to_words(example, spans) if x and in_one_sentence(x, edges)]
+  if len(words) < len(spans):
     raise InputError(
-      f"{example.place}: spans that are not whole words of a sentence: {len(remaining)}; expected"
-      " none, for tags"
+      f"{example.place}: spans that are not whole words of a sentence: {len(spans) - len(words)};"
+      " expected none, for tags"
     )
-  return tags
+  return tags_of(example, words, scheme)
 
 
 def _words(example: NamesExample) -> Iterator[str]:

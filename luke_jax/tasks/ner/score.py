@@ -2,8 +2,7 @@
 
 import collections
 import dataclasses
-from collections.abc import Collection, Mapping, Sequence
-from itertools import chain
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from luke_jax.errors import InputError
@@ -11,7 +10,7 @@ from luke_jax.files import Path
 from luke_jax.formats.files import Faults
 from luke_jax.formats.records import read_records
 from luke_jax.tasks import evaluation
-from luke_jax.tasks.calibration import Answered, wanted_of
+from luke_jax.tasks.calibration import Answered
 from luke_jax.tasks.ner.columns import has_tags, read_columns
 from luke_jax.tasks.ner.documents import NamesExample, labelled, to_characters
 from luke_jax.tasks.ner.files import is_json_lines, spans_in, tagged_spans
@@ -130,9 +129,14 @@ def evaluate(
     ]
     for right, spans in zip(gold, predictions, strict=True)
   ]
-  mistakes = _mistakes(examples, predictions)
-  figures = (score(gold, predicted), _by_label(pairs), _confusion(pairs), mistakes)
-  return evaluation.Evaluation(*figures, list(chain(*answers)), wanted_of(answers, map(len, gold)))
+  return evaluation.Evaluation.of(
+    score(gold, predicted),
+    answers,
+    map(len, gold),
+    _mistakes(examples, predictions),
+    labels=_by_label(pairs),
+    confusion=_confusion(pairs),
+  )
 
 
 def _by_label(pairs: Sequence[tuple[Spans, Spans]]) -> dict[str, dict[str, float]]:
@@ -158,12 +162,11 @@ def _confusion(pairs: Sequence[tuple[Spans, Spans]]) -> dict[tuple[str, str], in
 
 def _mistakes(
   examples: Sequence[NamesExample], predictions: Sequence[Sequence[Span]]
-) -> list[evaluation.Mistake]:
-  """Returns predicted spans that are not gold, and gold spans that no predicted one touches.
+) -> Iterator[evaluation.Mistake]:
+  """Yields predicted spans that are not gold, and gold spans that no predicted one touches.
 
   The latter have the certainty with which their words were tagged as no name, if they were tagged.
   """
-  mistakes = []
   for example, spans in zip(examples, predictions, strict=True):
     gold, predicted = sorted(_gold(example)), labelled(spans)
     all_spans = evaluation.outcomes(gold, predicted)
@@ -171,18 +174,11 @@ def _mistakes(
       if wrong not in gold:
         touched = [x for x in gold if _touch(x, wrong)]
         shown = _shown(example, wrong, all_spans)
-        mistakes.append(_mistake(example, touched, (span, span.score), shown))
-    mistakes += [
-      _mistake(
-        example,
-        [missed],
-        (None, _passed(example, missed, spans)),
-        _shown(example, missed, all_spans),
-      )
-      for missed in gold
-      if not any(_touch(missed, x) for x in predicted)
-    ]
-  return sorted(mistakes, key=lambda mistake: -mistake.score)
+        yield _mistake(example, touched, (span, span.score), shown)
+    for missed in gold:
+      if not any(_touch(missed, x) for x in predicted):
+        answer, shown = (None, _passed(example, missed, spans)), _shown(example, missed, all_spans)
+        yield _mistake(example, [missed], answer, shown)
 
 
 def _passed(example: NamesExample, missed: Labelled, spans: Sequence[Span]) -> float:

@@ -2,14 +2,13 @@
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from itertools import chain
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from luke_jax.errors import InputError
 from luke_jax.files import Path
 from luke_jax.formats.files import Faults, lines, string
 from luke_jax.formats.records import read_records
-from luke_jax.tasks.calibration import Answered, wanted_of
+from luke_jax.tasks.calibration import Answered
 from luke_jax.tasks.evaluation import (
   Evaluation,
   Mark,
@@ -151,19 +150,16 @@ def evaluate(
     [Answered(x.score, x.label == label)] if x.label not in (negative, UNANSWERED) else []
     for label, x in zip(gold, predictions, strict=True)
   ]
-  wanted = wanted_of(answers, (int(label != negative) for label in gold))
+  counts = (int(label != negative) for label in gold)
   scores, mistakes = score(gold, predicted, negative), _mistakes(examples, predictions)
-  return Evaluation(scores, table, Counter(pairs), mistakes, list(chain(*answers)), wanted)
+  return Evaluation.of(scores, answers, counts, mistakes, labels=table, confusion=Counter(pairs))
 
 
 def _mistakes(
   examples: Sequence[RelationExample], predictions: Sequence[Relation]
-) -> list[Mistake]:
-  mistakes = []
+) -> Iterator[Mistake]:
   for example, relation in zip(examples, predictions, strict=True):
     gold = gold_label(example)
     if gold != relation.label:
       marks = (Mark(*example.head, "head"), Mark(*example.tail, "tail"))
-      of_text = (example.id, example.text, marks)
-      mistakes.append(Mistake(*of_text, gold, relation.label, relation.score))
-  return sorted(mistakes, key=lambda mistake: -mistake.score)
+      yield Mistake(example.id, example.text, marks, gold, relation.label, relation.score)

@@ -12,7 +12,7 @@ from luke_jax.heads.labels import PairHead
 from luke_jax.models.network import Network
 from luke_jax.models.system import Backbone
 from luke_jax.nn.losses import IGNORED
-from luke_jax.tasks.aligned import AlignedVectors, Aligner, aligner, marked_rows
+from luke_jax.tasks.aligned import AlignedVectors, aligner, marked_rows
 from luke_jax.tasks.contract import RowLogits, TextTask
 from luke_jax.tasks.evaluation import Evaluation
 from luke_jax.tasks.label_checks import check_label
@@ -116,12 +116,15 @@ class RelationClassification(TextTask[RelationExample, Relation]):
   def features(
     self, processor: Processor, examples: Sequence[RelationExample], faults: Faults | None = None
   ) -> list[Row]:
-    """Returns a row for each example."""
+    """Returns a row for each example; of too long a text, what stands around the two entities."""
     faults = faults or Faults(skip=self.skip_bad)
     if self.authors:
       processor = dataclasses.replace(processor, read_as=after_space)
     links = aligner(self.extra_inputs, processor.tokenizer)
-    return rows_of(processor, examples, self.labels, faults, aligner=links)
+    spans = [[example.head, example.tail] for example in examples]
+    rows = marked_rows(processor, examples, spans, faults, aligner=links)
+    numbers = {label: number for number, label in enumerate(self.labels)}
+    return [row.labelled(_target(examples[row.example].label, numbers)) for row in rows]
 
   def label_shape(self, sizes: Sizes) -> tuple[int, ...]:
     """Returns the shape of a row's label, a single number."""
@@ -158,23 +161,6 @@ class RelationClassification(TextTask[RelationExample, Relation]):
       "label": prediction.label,
       "score": round(prediction.score, 4),
     }
-
-
-def rows_of(
-  processor: Processor,
-  examples: Sequence[RelationExample],
-  labels: Sequence[str],
-  faults: Faults,
-  *,
-  aligner: Aligner | None = None,
-) -> list[Row]:
-  """Returns a row for each example; of too long a text, what stands around the two entities."""
-  spans = [[example.head, example.tail] for example in examples]
-  numbers = {label: number for number, label in enumerate(labels)}
-  return [
-    row.labelled(_target(examples[row.example].label, numbers))
-    for row in marked_rows(processor, examples, spans, faults, aligner=aligner)
-  ]
 
 
 def _target(label: str | None, numbers: dict[str, int]) -> np.ndarray | None:

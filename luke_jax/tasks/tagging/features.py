@@ -15,9 +15,9 @@ from luke_jax.models.system import Backbone
 from luke_jax.nn.losses import IGNORED
 from luke_jax.pipeline.reads import Reads, cached
 from luke_jax.tasks.contract import ExtraInputs
-from luke_jax.tasks.ner.documents import NamesExample, to_words
+from luke_jax.tasks.ner.documents import NamesExample, edges_of, in_one_sentence, tags_of, to_words
 from luke_jax.tasks.ner.features import SPECIAL, lengths_of, tokenized, window
-from luke_jax.tasks.ner.tags import Scheme, chunks, legal_chunks, tagged
+from luke_jax.tasks.ner.tags import Scheme, chunks, legal_chunks
 from luke_jax.tasks.predictions import Labelled, Span
 from luke_jax.text import Processor, Row, whole_words
 from luke_jax.text.rows import Room
@@ -177,37 +177,16 @@ def _beside(
   return Beside(tokenizer, flat, np.repeat(rows, lengths))
 
 
-def edges_of(example: NamesExample) -> np.ndarray:
-  """Returns the numbers of the words between which sentences lie."""
-  return np.cumsum([0, *map(len, example.sentences)])
-
-
 def spans_apart(example: NamesExample) -> list[Labelled]:
   """Returns the entities that tags can say, as spans of words; of nested ones the outer."""
   edges, taken = edges_of(example), bytearray(len(example.words))
   apart = []
   spans = filter(None, to_words(example, example.spans or ()))
   for span in sorted(spans, key=lambda span: (span.start, -span.end)):
-    sentence = np.searchsorted(edges, span.start, "right")
-    if sentence == np.searchsorted(edges, span.end, "left") and not any(
-      taken[span.start : span.end]
-    ):
+    if in_one_sentence(span, edges) and not any(taken[span.start : span.end]):
       taken[span.start : span.end] = bytes([1]) * (span.end - span.start)
       apart.append(span)
   return apart
-
-
-def tags_of(example: NamesExample, spans: Sequence[Labelled], scheme: Scheme) -> list[str]:
-  """Returns the tag of every word of a document, by entities that lie apart in its sentences."""
-  tags: list[str] = []
-  for first, last in itertools.pairwise(edges_of(example)):
-    inside = [
-      Labelled(start - first, end - first, label)
-      for start, end, label in spans
-      if first <= start < last
-    ]
-    tags += tagged(inside, int(last - first), scheme, example.place)
-  return tags
 
 
 def _rows(

@@ -1,12 +1,11 @@
 """Metrics of entity typing: loose micro, loose macro and strict (Ling and Weld, 2012)."""
 
-from collections.abc import Mapping, Sequence
-from itertools import chain
+from collections.abc import Iterator, Mapping, Sequence
 
 from luke_jax.files import Path
 from luke_jax.formats.files import Faults
 from luke_jax.formats.records import read_records
-from luke_jax.tasks.calibration import Answered, wanted_of
+from luke_jax.tasks.calibration import Answered
 from luke_jax.tasks.evaluation import (
   Evaluation,
   Mark,
@@ -90,18 +89,16 @@ def evaluate(
   predicted = [{span.label for span in types} for types in predictions]
   threshold, f1 = best_threshold(gold, [types.logits for types in predictions])
   scores = score(gold, predicted) | {"best_threshold": threshold, "best_threshold_f1": f1}
-  mistakes = _mistakes(examples, predictions)
   answers = [
     [Answered(span.score, span.label in right) for span in types]
     for right, types in zip(gold, predictions, strict=True)
   ]
   table = f1_of_sets(gold, predicted, sorted({*labels, *set().union(*gold, *predicted)}))
-  wanted = wanted_of(answers, map(len, gold))
-  return Evaluation(scores, table, {}, mistakes, list(chain(*answers)), wanted)
+  mistakes = _mistakes(examples, predictions)
+  return Evaluation.of(scores, answers, map(len, gold), mistakes, labels=table)
 
 
-def _mistakes(examples: Sequence[TypingExample], predictions: Sequence[Types]) -> list[Mistake]:
-  mistakes = []
+def _mistakes(examples: Sequence[TypingExample], predictions: Sequence[Types]) -> Iterator[Mistake]:
   for example, types in zip(examples, predictions, strict=True):
     gold, predicted = gold_labels(example), {span.label: span.score for span in types}
     if gold != predicted.keys():
@@ -109,5 +106,4 @@ def _mistakes(examples: Sequence[TypingExample], predictions: Sequence[Types]) -
       marks = tuple(Mark(*example.span, *x) for x in outcomes(sorted(gold), sorted(predicted)))
       correct, answered = (", ".join(sorted(names)) or "nothing" for names in (gold, predicted))
       surest = max(wrong, default=0.0)
-      mistakes.append(Mistake(example.id, example.text, marks, correct, answered, surest))
-  return sorted(mistakes, key=lambda mistake: -mistake.score)
+      yield Mistake(example.id, example.text, marks, correct, answered, surest)

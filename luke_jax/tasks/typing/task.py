@@ -9,7 +9,7 @@ import numpy as np
 
 from luke_jax.errors import InputError
 from luke_jax.formats.files import Faults
-from luke_jax.tasks.aligned import AlignedVectors, Aligner, aligner, marked_rows
+from luke_jax.tasks.aligned import AlignedVectors, aligner, marked_rows
 from luke_jax.tasks.contract import RowLogits, TextTask
 from luke_jax.tasks.evaluation import Evaluation
 from luke_jax.tasks.label_checks import check_label
@@ -95,13 +95,19 @@ class EntityTyping(TextTask[TypingExample, Types]):
   def features(
     self, processor: Processor, examples: Sequence[TypingExample], faults: Faults | None = None
   ) -> list[Row]:
-    """Returns a row for each example."""
+    """Returns a row for each example; of too long a text, what stands around the mention."""
     faults = faults or Faults(skip=self.skip_bad)
     if self.authors:
       processor = dataclasses.replace(processor, read_as=after_space)
-    links = aligner(self.extra_inputs, processor.tokenizer)
-    rows = rows_of(processor, examples, self.labels, faults, aligner=links)
-    return [_of_one(row) for row in rows] if self.exclusive else rows
+    links, spans = aligner(self.extra_inputs, processor.tokenizer), [[x.span] for x in examples]
+    rows = marked_rows(processor, examples, spans, faults, aligner=links)
+    return [row.labelled(self._target(examples[row.example])) for row in rows]
+
+  def _target(self, example: TypingExample) -> np.ndarray | None:
+    if example.labels is None:
+      return None
+    targets = np.array([label in example.labels for label in self.labels], np.int32)
+    return np.array(np.argmax(targets), np.int32) if self.exclusive else targets
 
   def label_shape(self, sizes: Sizes) -> tuple[int, ...]:
     """Returns the shape of a row's labels: 0 or 1 for each label, or the number of the only one."""
@@ -148,28 +154,3 @@ class EntityTyping(TextTask[TypingExample, Types]):
       "labels": [span.label for span in prediction],
       "scores": [round(span.score, 4) for span in prediction],
     }
-
-
-def _of_one(row: Row) -> Row:
-  """Returns a row whose label is the number of the only one."""
-  return row if row.labels is None else row.labelled(np.argmax(row.labels).astype(np.int32))
-
-
-def rows_of(
-  processor: Processor,
-  examples: Sequence[TypingExample],
-  labels: Sequence[str],
-  faults: Faults,
-  *,
-  aligner: Aligner | None = None,
-) -> list[Row]:
-  """Returns a row for each example; of a text that is too long, what stands around the mention."""
-  spans = [[example.span] for example in examples]
-  rows = marked_rows(processor, examples, spans, faults, aligner=aligner)
-  return [row.labelled(_targets(examples[row.example], labels)) for row in rows]
-
-
-def _targets(example: TypingExample, labels: Sequence[str]) -> np.ndarray | None:
-  if example.labels is None:
-    return None
-  return np.array([label in example.labels for label in labels], np.int32)

@@ -13,7 +13,7 @@ from luke_jax.wiki.read.wikidata import SQL, Sitelink, read_items, read_sql
 from luke_jax.wiki.stages.page_stage import Titles
 from luke_jax.wiki.stages.stage import MANIFEST, check_made_of, read_finished
 from luke_jax.wiki.stages.string_table import ABSENT
-from luke_jax.wiki.stages.vocabulary_stage import SPECIAL, link_counts
+from luke_jax.wiki.stages.vocabulary_stage import SPECIAL, link_counts, most_linked
 
 EXPECTED = "expected wb_items_per_site.sql.gz of Wikidata, or its JSON dump"
 
@@ -112,7 +112,9 @@ def join(
   )
 
 
-def most_linked(joined: JoinedItems, languages: Sequence[LanguagePages], size: int) -> np.ndarray:
+def selected_items(
+  joined: JoinedItems, languages: Sequence[LanguagePages], size: int
+) -> np.ndarray:
   """Returns the at most `size` items that become entities, the most linked first, then by title."""
   room = min(size - len(SPECIAL), len(joined))
   if not room:
@@ -120,10 +122,8 @@ def most_linked(joined: JoinedItems, languages: Sequence[LanguagePages], size: i
     raise InputError(
       f"--min-languages: no item has linked pages in so many of {wikis}; expected fewer"
     )
-  least = np.partition(joined.counts, len(joined) - room)[len(joined) - room]
-  items: list[int] = np.flatnonzero(joined.counts >= least).tolist()
-  items.sort(key=lambda item: (-joined.counts[item], titles_of(item, joined, languages)))
-  return np.array(items[:room], np.int64)
+  items = np.arange(len(joined))
+  return most_linked(items, joined.counts, room, lambda x: titles_of(x, joined, languages))
 
 
 def titles_of(

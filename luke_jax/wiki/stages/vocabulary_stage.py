@@ -1,7 +1,8 @@
 """Stages `counts` and `vocabulary`: the links of each page, and the pages that become entities."""
 
 import dataclasses
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any
 
 import numpy as np
 
@@ -110,7 +111,8 @@ def selected_pages(titles: Titles, counts: np.ndarray, selection: Selection) -> 
     return np.array(first, np.int64)
   rest = np.flatnonzero(counts >= max(selection.min_count, 1))
   rest = rest[~np.isin(rest, first)]
-  rest = _most_linked(rest, counts, titles, min(room - len(first), len(rest)))
+  most = min(room - len(first), len(rest))
+  rest = most_linked(rest, counts, most, titles.table.__getitem__)
   return np.concatenate([np.array(first, np.int64), rest])
 
 
@@ -123,13 +125,15 @@ def _pages_of(names: Iterable[str], titles: Titles) -> Iterator[int]:
   yield from dict.fromkeys(page for page in pages if page != NOWHERE)
 
 
-def _most_linked(pages: np.ndarray, counts: np.ndarray, titles: Titles, most: int) -> np.ndarray:
-  """Returns the most linked pages, and of pages linked equally often the first by title."""
+def most_linked(
+  pages: np.ndarray, counts: np.ndarray, most: int, name: Callable[[int], Any]
+) -> np.ndarray:
+  """Returns the most linked pages or items, and of those linked equally often the first by name."""
   if not most:
     return pages[:0]
   least = np.partition(counts[pages], len(pages) - most)[len(pages) - most]
   candidates: list[int] = pages[counts[pages] >= least].tolist()
-  candidates.sort(key=lambda page: (-counts[page], titles.table[page]))
+  candidates.sort(key=lambda page: (-counts[page], name(page)))
   return np.array(candidates[:most], np.int64)
 
 

@@ -10,7 +10,7 @@ from tiny_runs import arrays, left_at, program, trained
 
 from luke_jax.errors import InputError
 from luke_jax.pipeline.batches import Data
-from luke_jax.systems.transe.config import TransEConfig
+from luke_jax.systems.transe import TransEConfig
 from luke_jax.systems.transe.task import LinkPrediction
 from luke_jax.training import watch
 from luke_jax.training.experiment import Experiment, Run

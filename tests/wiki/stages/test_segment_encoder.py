@@ -94,7 +94,7 @@ def test_a_tokenizer_it_is_given_stays_as_it_was(prefixed, tokenizer):
 
 def state_of(tokenizer):
   """Everything that a tokenizer holds, with the settings of the library below it."""
-  library = tokenizer._bpe.to_str() if isinstance(tokenizer, ByteLevelTokenizer) else None
+  library = tokenizer._library.to_str() if isinstance(tokenizer, ByteLevelTokenizer) else None
   return dict(vars(tokenizer)), library
 
 

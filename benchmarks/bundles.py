@@ -11,7 +11,7 @@ import re
 from collections.abc import Mapping
 
 from luke_jax.files import Path
-from luke_jax.plan.chips import Chip
+from luke_jax.plan.chips import CHIPS
 
 _PASSES = "(^|[^_])final_bundles|dedup"
 _GRANULE = 32  # bytes
@@ -40,6 +40,35 @@ def options(directory: Path) -> str:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
+class Units:
+  """What the cores of a chip have, and how fast they run."""
+
+  chip: str
+  clock: float  # cycles per second, at which the matrix units reach the published peak
+  cores: int
+  matrix_units: int  # per core
+  rows_per_cycle: int  # taken in by one matrix unit
+
+  @property
+  def flops_per_cycle(self) -> float:
+    """Returns the bfloat16 operations of all cores in a cycle."""
+    return CHIPS[self.chip].peak_flops / self.clock
+
+  @property
+  def hbm_bytes_per_cycle(self) -> float:
+    """Returns the bytes moved per cycle at full memory bandwidth."""
+    return CHIPS[self.chip].hbm_bandwidth / self.clock
+
+
+UNITS = {
+  "v5e": Units("v5e", clock=1.5e9, cores=1, matrix_units=4, rows_per_cycle=1),
+  "v6e": Units("v6e", clock=1.75e9, cores=1, matrix_units=2, rows_per_cycle=2),
+  "v5p": Units("v5p", clock=1.75e9, cores=2, matrix_units=4, rows_per_cycle=1),
+  "v4": Units("v4", clock=1.05e9, cores=2, matrix_units=4, rows_per_cycle=1),
+}
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
 class Pipeline:
   """Loop over windows that copies the next window in while it computes on this one."""
 
@@ -62,12 +91,12 @@ class Bundles:
   unknown_loops: int  # loops of unknown length, counted as one trip
 
 
-def cycles(bundles: Bundles, chip: Chip) -> float:
+def cycles(bundles: Bundles, units: Units) -> float:
   """Returns the cycles of an operation: issue or matrix units, and the memory it waits for."""
-  rows = bundles.rows / chip.matrix_units / chip.rows_per_cycle
+  rows = bundles.rows / units.matrix_units / units.rows_per_cycle
   busy = max(bundles.count, rows) * (STALLS if rows else 1.0)
   per_bundle = busy / max(bundles.count, 1)
-  waiting, bandwidth = 0.0, chip.hbm_bytes_per_cycle
+  waiting, bandwidth = 0.0, units.hbm_bytes_per_cycle
   copying = [p for p in bundles.pipelines if p.reads or p.writes]
   for pipeline in copying:
     reads, writes = pipeline.reads, pipeline.writes

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from luke_jax.plan import bundles
-from luke_jax.plan.bundles import Bundles, Pipeline
+from benchmarks import bundles
+from benchmarks.bundles import UNITS, Bundles, Pipeline
 from luke_jax.plan.chips import CHIPS
 
 FOLDER = Path(__file__).parent / "final_bundles"
@@ -51,11 +51,11 @@ def test_equal_operations_share_a_file():
 def test_a_loop_of_unknown_length_counts_once():
   found = bundles.read_directory(FOLDER, {}, 1)["scatter.2"]
   assert found == Bundles(count=5, rows=0, pipelines=(), reads=False, writes=True, unknown_loops=1)
-  assert bundles.cycles(found, CHIPS["v5e"]) == 5 + 450
+  assert bundles.cycles(found, UNITS["v5e"]) == 5 + 450
 
 
 def test_issue_or_matrix_units_whichever_is_longer():
-  v5e, v6e = CHIPS["v5e"], CHIPS["v6e"]
+  v5e, v6e = UNITS["v5e"], UNITS["v6e"]
   issue = Bundles(1000, 0, (), False, False, 0)
   assert bundles.cycles(issue, v5e) == 1000
   products = Bundles(1000, 8000, (), False, False, 0)
@@ -64,7 +64,7 @@ def test_issue_or_matrix_units_whichever_is_longer():
 
 
 def test_memory_that_double_buffering_does_not_hide():
-  v5e = CHIPS["v5e"]
+  v5e = UNITS["v5e"]
   size = 546 * 1000  # bytes that take 1,000 cycles
   first_and_last = 1150 + 1000 + 450 + 1000
   hidden = Pipeline(starts=2, trips=10, bundles=2000, reads=(size,), writes=(size,))
@@ -78,3 +78,14 @@ def test_memory_that_double_buffering_does_not_hide():
 
 def test_options():
   assert "--xla_jf_dump_to=/some/where " in bundles.options(Path("/some/where"))
+
+
+@pytest.mark.parametrize(
+  ("name", "teraflops"), [("v5e", 197), ("v6e", 918), ("v5p", 459), ("v4", 275)]
+)
+def test_clock_and_units_reach_the_published_peak(name, teraflops):
+  units = UNITS[name]
+  assert CHIPS[name].peak_flops == pytest.approx(teraflops * 1e12, rel=0.003)
+  side = 256 if name == "v6e" else 128  # of the weights that a unit keeps
+  together = units.matrix_units * units.cores
+  assert units.flops_per_cycle == 2 * side * side * units.rows_per_cycle * together

@@ -1,0 +1,162 @@
+"""`luke-jax linker`."""
+
+import itertools
+import json
+import os
+import shutil
+import sys
+from typing import Annotated
+
+from rich.progress import DownloadColumn, Progress, TimeRemainingColumn, TransferSpeedColumn
+from tyro.conf import Positional, arg
+
+from luke_jax.convert.published import PUBLISHED
+from luke_jax.convert.reading import named_directory
+from luke_jax.errors import InputError, check_whole
+from luke_jax.files import Path, in_bucket, read_json, sync_all, write_json
+from luke_jax.files.fetch import fetch
+from luke_jax.files.locks import new_folder
+from luke_jax.heads.linking import KNOWLEDGE
+from luke_jax.runs.steps import LOGS, Screen, Step, last_line
+from luke_jax.runs.steps import run as run_steps
+from luke_jax.terminal import Console
+from luke_jax.training.metrics import summary_line
+from luke_jax.wiki.dumps import MIRROR, DumpFile, latest
+
+MADE = ("build", "tables", KNOWLEDGE)
+NEEDED = 8  # times the size of a dump is the room for what is made of it
+# Hours of a core for a gigabyte of a dump, of long pages and of short ones, by the stages' times in
+# docs/howto/linking.md; and those of the training.
+HOURS, TRAINING = (2.0, 6.5), 0.5
+
+
+def run(
+  wiki: Annotated[str, Positional, arg(metavar="WIKI")],
+  /,
+  *,
+  output: Path,
+  source: Annotated[str, arg(name="from")] = MIRROR,
+  model: Path = Path("english"),
+  workers: int | None = None,
+  examples: int = 20000,
+) -> int:
+  """Makes a linker of a wiki: fetches its latest dump, and does all that follows.
+
+  That is `wiki build`, `wiki export`, `entities describe` and `train linking`. OUTPUT is then a
+  model with all that it knows: a folder that can be moved, linked with and served. What it was made
+  of lies in OUTPUT.making, which may be deleted. After an interruption the same command continues.
+
+      luke-jax linker simplewiki --output my-linker
+      luke-jax link my-linker "Curie was born in Warsaw."
+
+  Args:
+    wiki: Name of the wiki's database, as simplewiki, enwiki or dewiki.
+    output: Folder for the linker.
+    source: Address of a server with the folders of Wikimedia's.
+    model: Directory or name of the model that describes entities and is trained; english knows
+      English alone.
+    workers: Processes that read the dump; as many as there are cores if none is given.
+    examples: About how many paragraphs to train on.
+  """
+  workers = workers if workers is not None else os.cpu_count() or 1
+  check_whole(1, **{"--workers": workers, "--examples": examples})
+  if in_bucket(output):
+    raise InputError(f"{output}: a bucket; expected a folder of this machine, to copy afterwards")
+  if output.exists():
+    raise InputError(f"{output}: exists; expected a new folder for the linker")
+  console, making = Console(stderr=True), output.with_name(f"{output.name}.making").resolve()
+  found = begun(making, wiki, source)
+  console.print(cost(found, workers), soft_wrap=True)
+  check_room(making, found)
+  try:
+    for file in found:
+      _fetch(file, making / file.name, console)
+    planned = steps(making, found, model, workers, examples)
+    with Screen(console) as shown:
+      seconds = run_steps(planned, making, shown.show)
+    assemble(making, output)
+  except KeyboardInterrupt:
+    print("luke-jax: interrupted; the same command continues", file=sys.stderr)
+    return 130
+  trained = json.loads(last_line(making / LOGS / f"{planned[-1].name}.txt"))
+  scores = {name: value for name, value in trained.items() if name.startswith("dev/")}
+  console.print(f'Try it: luke-jax link {output} "…". {making} may be deleted.', soft_wrap=True)
+  took = {"seconds": round(sum(seconds.values()))}
+  print(summary_line({"output": str(output), "wiki": found[0].name, **scores, **took}))
+  return 0
+
+
+def begun(folder: Path, wiki: str, source: str) -> tuple[DumpFile, DumpFile]:
+  """Returns the files of the dump that was begun with, or else of the latest."""
+  note = folder / "dump.json"
+  if not note.exists():
+    found = latest(wiki, source)
+    folder.mkdir(parents=True, exist_ok=True)
+    write_json(note, found)
+  pages, items = (DumpFile(*x) for x in read_json(note))
+  if not pages.name.startswith(f"{wiki}-"):
+    raise InputError(f"{folder}: of {pages.name}; expected {wiki}, or another --output")
+  return pages, items
+
+
+def cost(files: tuple[DumpFile, DumpFile], workers: int) -> str:
+  """Returns what making a linker of a dump costs, in a line."""
+  size = sum(file.size for file in files)
+  least, most = (x * files[0].size / 1e9 / workers + TRAINING for x in HOURS)
+  return (
+    f"{files[0].name}: {size / 1e6:,.0f} MB to fetch, about {NEEDED * size / 1e9:.1f} GB of disk,"
+    f" {least:.1f} to {most:.1f} hours with {workers} workers: the shorter its pages, the longer"
+  )
+
+
+def check_room(folder: Path, files: tuple[DumpFile, DumpFile]) -> None:
+  """Raises InputError where the disk has no room for a dump and what is made of it."""
+  there = sum(x.stat().st_size for x in folder.rglob("*") if x.is_file())
+  needed, free = NEEDED * sum(x.size for x in files) - there, shutil.disk_usage(folder).free
+  if free < needed:
+    room = f"{needed / 1e9:.1f} GB of room for the dump and what is made of it"
+    raise InputError(f"{folder}: {free / 1e9:.1f} GB are free; expected {room}")
+
+
+def _fetch(file: DumpFile, path: Path, console: Console) -> None:
+  columns = (*Progress.get_default_columns()[:2], DownloadColumn(), TransferSpeedColumn())
+  with Progress(*columns, TimeRemainingColumn(), console=console) as progress:
+    shown = progress.add_task(file.name, total=file.size)
+    fetch(file.address, path, file.sha1, lambda there: progress.update(shown, completed=there))
+
+
+def steps(
+  folder: Path, files: tuple[DumpFile, DumpFile], model: Path, workers: int, examples: int
+) -> list[Step]:
+  """Returns the steps from a fetched dump to a trained linker."""
+  dump, items = (str(folder / file.name) for file in files)
+  published = PUBLISHED.get(str(model)) if not model.exists() else None
+  own = str(model) if published else str(named_directory(model).resolve())
+  words = str(published.directory) if published else own
+  build, tables, knowledge, run = (str(folder / x) for x in (*MADE, "run"))
+  by = ("--workers", str(workers), "--output")
+  train = ("--train", f"{knowledge}/train.jsonl", "--dev", f"{knowledge}/dev.jsonl")
+  train += ("--model", own, "--set", f"task.knowledge={knowledge}", "--output", run)
+  described = ("--model", own, "--examples", str(examples), "--output", knowledge)
+  read = ("--tokenizer", words, "--until", "counts", *by, build)
+  commands = {
+    "read the dump": ("wiki", "build", dump, *read),
+    "tables of pages and links": ("wiki", "export", build, "--items", items, *by, tables),
+    "describe the pages": ("entities", "describe", tables, *described),
+    "train the linker": ("train", "linking", *train),
+  }
+  if published and not published.is_here:
+    commands = {f"fetch {own}, {published.size}": ("get", own)} | commands
+  names = list(commands)
+  needed = {name: (before,) for before, name in itertools.pairwise(names)}
+  return [Step(x, x, commands[x], needed.get(x, ()), long=True) for x in names]
+
+
+def assemble(folder: Path, output: Path) -> None:
+  """Makes a model with its knowledge in it, whole or not at all."""
+  with new_folder(folder, "assembled-") as made:
+    whole, of_training = made / "linker", shutil.ignore_patterns("train.jsonl", "dev.jsonl")
+    shutil.copytree(folder / "run/model", whole)
+    shutil.copytree(folder / KNOWLEDGE, whole / KNOWLEDGE, ignore=of_training)
+    sync_all(whole)
+    whole.rename(output)

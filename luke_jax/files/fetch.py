@@ -1,0 +1,100 @@
+"""Files of servers, fetched whole: cut ones go on; what differs from its hash is thrown away."""
+
+import hashlib
+import http
+import http.client
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Callable
+from typing import TypeVar
+
+from luke_jax.errors import InputError
+from luke_jax.files import Path
+
+SCHEMES = ("http://", "https://")
+AGENT = "luke_jax (https://pypi.org/project/luke-jax)"  # Wikimedia asks programs who they are
+TRIES, PAUSE = 6, 2.0  # of what fails for the moment; seconds before the second, then twice that
+_PIECE = 1 << 20
+_BUSY = frozenset((408, 429, 500, 502, 503, 504))
+_TIMEOUT = 60.0
+
+T = TypeVar("T")
+
+
+def read_page(address: str) -> str:
+  """Returns the text at an address."""
+
+  def read() -> str:
+    with _open(address) as answer:
+      return answer.read().decode("utf-8", "replace")
+
+  return _tried(address, read)
+
+
+def size_of(address: str) -> int:
+  """Returns the size of a file in bytes."""
+
+  def ask() -> int:
+    with _open(address, "HEAD") as answer:
+      return int(answer.headers.get("Content-Length") or 0)
+
+  return _tried(address, ask)
+
+
+def fetch(address: str, path: Path, sha1: str, show: Callable[[int], None]) -> None:
+  """Fetches a file unless it is there, and calls `show` with how many bytes are.
+
+  What arrives is in `path` + ".part" until all of it has.
+  """
+  if path.exists():
+    return
+  part, size = path.with_name(path.name + ".part"), size_of(address)
+  _tried(address, lambda: _receive(address, part, size, show))
+  with part.open("rb") as file:
+    found = hashlib.file_digest(file, "sha1").hexdigest()
+  if found != sha1:
+    part.unlink()
+    raise InputError(
+      f"{address}: SHA-1 {found}; expected {sha1}, as the list beside it says: what arrived is"
+      " thrown away, so run the same command again"
+    )
+  part.rename(path)
+
+
+def _receive(address: str, part: Path, size: int, show: Callable[[int], None]) -> None:
+  there = part.stat().st_size if part.exists() else 0
+  if there == size > 0:
+    return
+  with _open(address, start=there) as answer:
+    if answer.status != http.HTTPStatus.PARTIAL_CONTENT:
+      there = 0  # the server sends all of it again
+    with part.open("ab" if there else "wb") as file:
+      while piece := answer.read(_PIECE):
+        there += file.write(piece)
+        show(there)
+  if there < size:
+    raise ConnectionError(f"{there:,} of {size:,} bytes arrived")
+
+
+def _open(address: str, method: str = "GET", start: int = 0) -> http.client.HTTPResponse:
+  if not address.startswith(SCHEMES):
+    raise InputError(f"{address}: no address; expected one that begins with https://")
+  headers = {"User-Agent": AGENT} | ({"Range": f"bytes={start}-"} if start else {})
+  request = urllib.request.Request(address, headers=headers, method=method)
+  return urllib.request.urlopen(request, timeout=_TIMEOUT)
+
+
+def _tried(address: str, do: Callable[[], T]) -> T:
+  """Returns what a call returns, which may fail some times for reasons that pass."""
+  for number in range(1, TRIES + 1):
+    try:
+      return do()
+    except urllib.error.HTTPError as fault:
+      last, passes = f"{fault.code} {fault.reason}", fault.code in _BUSY
+    except (OSError, http.client.HTTPException, ValueError) as fault:
+      last, passes = str(getattr(fault, "reason", fault)), not isinstance(fault, ValueError)
+    if not passes or number == TRIES:
+      break
+    time.sleep(PAUSE * 2 ** (number - 1))
+  raise InputError(f"{address}: {last}; expected an answer with the file")

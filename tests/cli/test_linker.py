@@ -1,0 +1,112 @@
+"""`luke-jax linker`: from a server's dump to a linker in one command."""
+
+import bz2
+import json
+import re
+import shutil
+from pathlib import Path
+
+import pytest
+from mirror import served, write_mirror
+
+from luke_jax.cli import linker, main
+from luke_jax.files import fetch as fetching
+from luke_jax.wiki.dumps import DumpFile
+
+DATA = Path(__file__).parents[2] / "data"
+WIKI = DATA / "sample_wiki"
+NAME = re.compile(r"<title>(.*?)</title>\s*<ns>0</ns>\s*<id>(\d+)</id>")
+
+
+@pytest.fixture
+def mirror(tmp_path, monkeypatch):
+  """A server's folder with the sample wiki and the items of its pages."""
+  monkeypatch.setattr(fetching, "PAUSE", 0.0)
+  pages = (WIKI / "samplewiki-pages-articles-multistream.xml.bz2").read_bytes()
+  ids = {title: int(id) for title, id in NAME.findall(bz2.decompress(pages).decode())}
+  items = {}
+  wikidata = bz2.decompress((WIKI / "wikidata-sample.json.bz2").read_bytes()).decode()
+  for line in wikidata.splitlines():
+    entity = json.loads(line.strip().rstrip(",")) if line.startswith("{") else {}
+    title = entity.get("sitelinks", {}).get("samplewiki", {}).get("title")
+    if title in ids:
+      items[ids[title]] = entity["id"]
+  write_mirror(tmp_path / "server", "samplewiki", pages, items)
+  return tmp_path / "server"
+
+
+@pytest.mark.slow
+def test_one_command_makes_a_linker_that_moves(mirror, tmp_path, capsys):
+  model = str(DATA / "sample_model")
+  command = ["linker", "samplewiki", "--output", str(tmp_path / "mine"), "--model", model]
+  command += ["--workers", "1", "--examples", "60"]
+  with served(mirror, [503, 20_000]) as (address, _):
+    assert main([*command, "--from", address]) == 0
+  told = capsys.readouterr()
+  summary = json.loads(told.out.splitlines()[-1])
+  assert 0 < summary["dev/accuracy"] <= 1 and "MB to fetch" in told.err
+  moved = shutil.move(tmp_path / "mine", tmp_path / "moved")
+  shutil.rmtree(tmp_path / "mine.making")
+  assert (
+    main(["link", str(moved), "Castrel's harbour was built by Orsa.", "--threshold", "0.01"]) == 0
+  )
+  links = json.loads(capsys.readouterr().out)["links"]
+  assert any(link[3] and link[3].startswith("Q") for link in links)
+
+
+def test_the_steps_follow_each_other(tmp_path):
+  files = DumpFile("pages", "", 1, ""), DumpFile("items", "", 1, "")
+  planned = linker.steps(tmp_path, files, DATA / "sample_model", 3, 50)
+  names = [step.name for step in planned]
+  assert [step.needs for step in planned] == [(), *((x,) for x in names[:-1])]
+  assert [" ".join(step.arguments[:2]) for step in planned] == [
+    *("wiki build", "wiki export", "entities describe", "train linking")
+  ]
+  read = {x for step in planned for x in step.arguments if x.startswith(str(tmp_path))}
+  made = {step.arguments[step.arguments.index("--output") + 1] for step in planned}
+  assert {str(Path(x).relative_to(tmp_path)).split("/")[0] for x in read} == {
+    *("pages", "items", "build", "tables", "knowledge", "run")
+  }
+  assert made == {str(tmp_path / x) for x in ("build", "tables", "knowledge", "run")}
+
+
+def test_a_dump_that_was_begun_goes_on_though_there_is_a_newer_one(mirror, tmp_path):
+  with served(mirror) as (address, asked):
+    first = linker.begun(tmp_path / "making", "samplewiki", address)
+    before = len(asked)
+    assert linker.begun(tmp_path / "making", "samplewiki", address) == first
+    assert len(asked) == before
+  assert first[0].size == (WIKI / "samplewiki-pages-articles-multistream.xml.bz2").stat().st_size
+
+
+@pytest.mark.parametrize(
+  ("wiki", "fault"),
+  [
+    ("../etc", "../etc: no wiki; expected the name of one, as simplewiki"),
+    ("Simple English", "Simple English: no wiki"),
+    ("otherwiki", "otherwiki-latest-sha1sums.txt: 404 Not Found"),
+  ],
+)
+def test_what_is_no_wiki(wiki, fault, mirror, tmp_path, capsys):
+  with served(mirror) as (address, _):
+    assert main(["linker", wiki, "--output", str(tmp_path / "x"), "--from", address]) == 2
+  said = capsys.readouterr().err
+  assert fault in said and said.count("\n") == 1
+  assert not list(tmp_path.glob("x*"))
+
+
+def test_a_dump_that_is_being_made_and_a_full_disk(mirror, tmp_path, capsys, monkeypatch):
+  command = ["linker", "samplewiki", "--output", str(tmp_path / "x"), "--from"]
+  sums = mirror / "samplewiki/latest/samplewiki-latest-sha1sums.txt"
+  whole = sums.read_text()
+  sums.write_text(whole.splitlines()[0] + "\n")
+  with served(mirror) as (address, _):
+    assert main([*command, address]) == 2
+    assert "no page_props.sql.gz; expected the list of a whole dump" in capsys.readouterr().err
+    sums.write_text(whole)
+    usage = type(shutil.disk_usage("/"))(10, 10, 0)
+    monkeypatch.setattr(shutil, "disk_usage", lambda _: usage)
+    assert main([*command, address]) == 2
+  assert "0.0 GB are free; expected 0.0 GB of room" in capsys.readouterr().err
+  assert main(["linker", "samplewiki", "--output", str(tmp_path)]) == 2
+  assert "exists; expected a new folder" in capsys.readouterr().err
