@@ -131,7 +131,8 @@ class ModelOptions:
           )
       named = task if own is None else kind
       changes: dict[str, Any] = {name: str(x) for name, x in folders.items() if x}
-      changes |= {name: True for name in ("nested", "several") if getattr(self, name)}
+      flags = {"nested": self.nested, "several": self.several}
+      changes |= {name: True for name, wanted in flags.items() if wanted}
       if self.labels:
         found = labels_in(self.labels)
         if len(found) > MANY_LABELS:

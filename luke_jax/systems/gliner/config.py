@@ -40,7 +40,6 @@ class GlinerConfig(System):
   max_len: int = 384  # words of a text that its training read at most
   lstm_layers: int = 1  # that read the words of a uni-encoder
   token_level: bool = False  # labels are judged for each word, not for each span
-  dropout: float = 0.4  # share of the values of its own layers that are dropped in training
   embed_ent_token: bool = True  # a label's state is that of its marker, not of its first piece
   ent_token: str = "<<ENT>>"  # marker before each label
   sep_token: str = "<<SEP>>"  # between labels and text
@@ -111,8 +110,7 @@ class GlinerConfig(System):
   def numerics(self) -> Numerics:
     """Returns the numbers that its own layers share."""
     own = self.encoder.numerics
-    own = dataclasses.replace(own, activation="relu", classifier_dropout=None)
-    return dataclasses.replace(own, dropout=self.dropout)
+    return dataclasses.replace(own, activation="relu", dropout=0.0, classifier_dropout=None)
 
   @property
   def labels_read_as(self) -> type[System] | None:
@@ -164,7 +162,6 @@ class GlinerConfig(System):
       "lstm_layers": 0 if two else raw.get("num_rnn_layers", 1),  # which two encoders never use
       "token_level": mode == "token_level",
       "embed_ent_token": raw.get("embed_ent_token", True),
-      "dropout": raw.get("dropout", 0.4),
     }
     rest = {x: raw[x] for x in raw if x not in ("architectures", "id2label", "label2id")}
     return Described(cls(**fields), f"{cls.prefix}{cls.unnamed}", rest=rest)

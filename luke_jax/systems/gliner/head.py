@@ -16,9 +16,8 @@ from luke_jax.heads.labels import Places
 from luke_jax.heads.matching import MatchHead
 from luke_jax.models.head import LabelPrompt, Outputs, ReadTensor, States, Tables
 from luke_jax.models.system import Backbone, Described
-from luke_jax.nn import losses
 from luke_jax.nn.encoder import Mlp
-from luke_jax.nn.layers import Dense, Dropout, Numerics, initializer, parameter
+from luke_jax.nn.layers import Dense, Numerics, initializer, parameter
 from luke_jax.text import Tokenizer
 
 if TYPE_CHECKING:
@@ -146,7 +145,7 @@ class GlinerHead(MatchHead):
     spans = nn.relu(spans + jnp.take_along_axis(last, ends[..., None], axis=1))
     down, bias = Weights(n, (4 * d, d), name="span_down")()
     products = jnp.einsum("fd,rld->rfl", down, labels)
-    logits = jnp.matmul(Dropout(n.dropout)(spans), products)
+    logits = jnp.matmul(spans, products)
     return logits + jnp.einsum("d,rld->rl", bias, labels)[:, None]
 
   def _of_words(
@@ -170,12 +169,6 @@ class GlinerHead(MatchHead):
     start = jnp.take_along_axis(start, starts[..., None], axis=1)
     end = jnp.take_along_axis(end, ends[..., None], axis=1)
     return jnp.minimum(jnp.minimum(start, end), least_between(inside, starts, ends))
-
-  def loss(
-    self, outputs: Outputs, labels: jax.Array, weights: jax.Array | None = None
-  ) -> losses.Loss:
-    """Returns the loss of 0 and 1 for each span and label, -100 ignored."""
-    return losses.binary_cross_entropy(outputs["logits"], labels.astype(jnp.int32), weights)
 
 
 def least_between(
