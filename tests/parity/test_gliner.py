@@ -1,4 +1,8 @@
-"""GLiNER's models against the package `gliner`: logits, names and files."""
+"""GLiNER's models against the package `gliner`: logits, names and files.
+
+It asks for an older transformers than the extra `parity` has, and runs with that too:
+`pip install --no-deps gliner==0.2.29`. Without it these tests are skipped.
+"""
 
 import json
 import random
