@@ -83,6 +83,9 @@ def run(
     if not find_spec(package):
       raise not_installed(package, "to write ONNX", "onnx")
   model = read(directory, backbone=backbone or backbone_of(source)).merged
+  if model.network.head and not model.network.head.exported:
+    expected = "expected luke-jax serve, or another model"
+    raise InputError(f"{source}: a {model.architecture} is not exported; {expected}")
   examples = None
   if check is not None:
     with at(source):

@@ -103,6 +103,10 @@ class ModelOptions:
   semicolons where a description has commas, or a .txt file with one on each line. By default those
   of a file with answers, and for predictions the kinds that the model learnt, if at most 40. For
   ner: those of the model's own to show, as "PER, TIME" of english/ner."""
+  nested: bool = False
+  """For labels: names may stand inside others."""
+  several: bool = False
+  """For labels: names have all their labels, not only the one that says most."""
 
   def read(self, task: str, directory: Path) -> tuple[ModelParts, TextTask]:
     """Returns the model of a directory, or of the run in it, and its task.
@@ -127,6 +131,8 @@ class ModelOptions:
           )
       named = task if own is None else kind
       changes: dict[str, Any] = {name: str(x) for name, x in folders.items() if x}
+      flags = {"nested": self.nested, "several": self.several}
+      changes |= {name: True for name, wanted in flags.items() if wanted}
       if self.labels:
         found = labels_in(self.labels)
         if len(found) > MANY_LABELS:

@@ -80,15 +80,21 @@ def read_model(
     network = _network(source, described, tensors, fields, make_own)
     params, report = _params(network, tensors, None if blank else seed)
     unread = source.tensors.names - tensors.names - set(report.apart)
+    elsewhere = network.backbone.config.keys(network.kind).elsewhere
     left_over = (*report.unexpected, *sorted(unread))
+    left_over = tuple(name for name in left_over if not name.startswith(elsewhere))
     report = dataclasses.replace(report, unexpected=left_over)
     words = Path(tokenizer) if tokenizer else None
-    text = read_text_side(network.backbone, source.directory, words, entity_vocab)
+    text = read_text_side(
+      network.backbone, source.directory / source.system.words_folder, words, entity_vocab
+    )
     if text[0] is None and source.tensors.naming and source.tensors.naming.vocabulary:
       file = source.tensors.naming.vocabulary
       raise InputError(f"no {file}; expected the vocabularies of these tensors in it")
     model = ModelParts(network, params, described.labels, *text, report, described.rest)
-    if (source.directory / READER).is_dir():
+    if source.described.config.labels_read_as:
+      model = dataclasses.replace(model, whole_reader=source.directory)
+    elif (source.directory / READER).is_dir():
       model = dataclasses.replace(model, whole_reader=source.directory / READER)
     model = text_side.add_markers(model)
     text_side.check_sizes(model)

@@ -75,6 +75,8 @@ class ModelParts:
   @property
   def reader(self) -> Path | None:
     """Returns the directory of the model that reads labels, for one that is asked for them."""
+    if self.config.labels_read_as:
+      return self.whole_reader
     if self.network.head is None or not self.network.head.reads_start:
       return None
     return reader_in(self.start.directory) if self.start else self.whole_reader

@@ -19,9 +19,10 @@ from luke_jax.convert.saving import MODEL_FILES, save
 from luke_jax.convert.sources import no_model
 from luke_jax.convert.tensors import TORCH, Dtype
 from luke_jax.errors import InputError, not_installed
-from luke_jax.files import Path, sizes
+from luke_jax.files import Path, read_json_object, sizes
 from luke_jax.models.system import System
-from luke_jax.models.table import system_named
+from luke_jax.models.table import system_named, systems
+from luke_jax.text.tokenizer_files import TOKENIZER_FILES, has_tokenizer
 
 START = "hf://"
 _PART = r"(?!\S*(?:--|\.\.))\w(?:[\w.-]{0,94}\w)?"  # of a name, by the hub's rules
@@ -30,6 +31,7 @@ _PLACE = re.compile(rf"hf:/+({_OWNED.pattern})(?:@([\w./-]+))?", re.ASCII)  # of
 # What is read of a model; an archive of PyTorch only where there are no other weights.
 WANTED = [*sorted(MODEL_FILES - {TORCH, *ONNX_FILES}), "model-*-of-*.safetensors"]
 WANTED += [f"{READER}/{name}" for name in WANTED]
+WANTED += ["*_config.json", *(f"*_tokenizer/{name}" for name in TOKENIZER_FILES)]
 
 
 class Sent(NamedTuple):
@@ -87,7 +89,21 @@ def fetch(place: str | Path) -> Path:
     directory = Path(api.snapshot_download(name, revision=revision, allow_patterns=WANTED))
     if not any(directory.glob("*.safetensors")):
       api.snapshot_download(name, revision=revision, allow_patterns=[TORCH])
+    for folder, source in _lacking(directory).items():
+      api.snapshot_download(source, local_dir=folder, allow_patterns=[*TOKENIZER_FILES])
     return directory
+
+
+def _lacking(directory: Path) -> dict[Path, str]:
+  """Returns the folders of tokenizers that a model's files lack, with the models that have them."""
+  found: dict[Path, str] = {}
+  for system in systems():
+    config = directory / (system.released_config[0] or ".")
+    if config.is_file():
+      raw = read_json_object(config, "the config of a model")
+      sources = system.tokenizers_elsewhere.items()
+      found |= {directory / folder: str(raw.get(field)) for folder, field in sources}
+  return {x: y for x, y in found.items() if _OWNED.fullmatch(y) and not has_tokenizer(x)}
 
 
 def fetched(place: str | Path) -> Path:

@@ -1,11 +1,12 @@
 """Writing of a model as the directory that both majors of transformers load."""
 
 import contextlib
+import itertools
 import json
 import os
 import shutil
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Literal
 
 import ml_dtypes
@@ -74,14 +75,17 @@ def save(
   if dtype not in _DTYPES:
     raise InputError(f"dtype: {dtype!r}; expected one of {', '.join(_DTYPES)}")
   model = model.merged
-  if model.network.head and model.network.head.reads_start:
+  of_labels: Iterable[tuple[str, np.ndarray]] = ()
+  if model.config.labels_read_as:
+    of_labels = _label_tensors(model, Path(path), dtype)
+  elif model.network.head and model.network.head.reads_start:
     _save_reader(model, Path(path), dtype=dtype, form=form)
   with all_or_nothing(Path(path)) as folder:
     if model.processor and model.backbone.entities:
       save_processor(model.processor, folder)
     elif model.tokenizer:
       save_tokenizer(model.tokenizer, folder, _tokenizer_settings(model))
-    tensors = _reported(torch_tensors(model, dtype), progress)
+    tensors = _reported(itertools.chain(torch_tensors(model, dtype), of_labels), progress)
     if form == TRANSFORMERS:
       write_safetensors(folder / SAFETENSORS, tensors, beside=folder.iterdir())
     elif form == PYTORCH:
@@ -94,7 +98,7 @@ def save(
     head = model.network.head
     write_config(model, folder, dtype=dtype, **({} if head is None else head.write(folder)))
     released, _ = model.config.released_config
-    if released and form in RELEASED_FORMS:
+    if released and (form in RELEASED_FORMS or model.config.released_always):
       (folder / released).write_bytes((folder / CONFIG).read_bytes())
 
 
@@ -103,6 +107,19 @@ def _save_reader(model: ModelParts, target: Path, **options: Any) -> None:
   if model.reader is None:
     raise InputError(f"{target}: the model is without the one that reads its labels; expected both")
   save(read_model(model.reader), target / READER, **options)
+
+
+def _label_tensors(
+  model: ModelParts, target: Path, dtype: Dtype
+) -> Iterator[tuple[str, np.ndarray]]:
+  """Returns the tensors of the encoder of a model's labels, and writes the tokenizer of these."""
+  system = model.config.labels_read_as
+  if model.reader is None or system is None:
+    raise InputError(f"{target}: the model is without its encoder of labels; expected both")
+  reader = read_model(model.reader, system=system, head=NONE)
+  if reader.tokenizer:
+    save_tokenizer(reader.tokenizer, target / system.words_folder, _tokenizer_settings(reader))
+  return torch_tensors(reader, dtype)
 
 
 def _tokenizer_settings(model: ModelParts) -> dict[str, Any]:

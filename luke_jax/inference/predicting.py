@@ -71,6 +71,8 @@ def predict(
   knowledge: str | Path | None = None,
   threshold: float | None = None,
   labels: Iterable[str] | Mapping[str, str] | None = None,
+  nested: bool = False,
+  several: bool = False,
   **fields: object,
 ) -> Any:
   """Returns a fine-tuned model's prediction for one text, or for each text of a list.
@@ -79,10 +81,15 @@ def predict(
   system that reads vectors of entities, `link` finds the `links` of a text, and `vectors` is their
   folder where it is not that of the training. So is `knowledge` for a linker. What has a score
   below `threshold` is left out. `labels` are those that a model with labels at run time looks for:
-  a list, or a mapping to their descriptions; or of names those of its own that are shown.
+  a list, or a mapping to their descriptions; or of names those of its own that are shown. Of such
+  a model, `nested` names stand inside others, and `several` gives each all its labels.
   """
   folders = {"vectors": vectors, "knowledge": knowledge}
   settings: dict[str, Any] = {name: str(x) for name, x in folders.items() if x}
+  for name, wanted in (("nested", nested), ("several", several)):
+    if not isinstance(wanted, bool):
+      raise InputError(f"{name}: {wanted!r:.60}; expected true or false")
+    settings |= {name: True} if wanted else {}
   if labels is not None:
     settings |= asked(model, labels)
   abstaining = Abstaining(for_predictions(model, task_of(model, **settings)), threshold)

@@ -25,7 +25,7 @@ KEY = "luke_jax"  # of config.json
 # Settings of a run and not of the model that it made, which reads as much as it has room for.
 LOCAL = ("train", "dev", "test", "text", "labels", "words", "skip_bad", "mentions", "held_out")
 LOCAL += ("fold", "used", "sampled", "fit_head", "fill", "find", "withhold")
-LOCAL += ("spans", "row_labels", "descriptions", "table")
+LOCAL += ("spans", "row_labels", "descriptions", "table", "prompt", "nested", "several")
 LOCAL += ("attributes",)  # which the head has
 LOCAL += ("columns", "repair_tags", "tag_names")  # the layout of files, which can differ
 ENTRY = "calibration"  # of luke_jax's entry in config.json

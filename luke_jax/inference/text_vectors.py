@@ -15,6 +15,7 @@ from luke_jax.files import Path
 from luke_jax.heads.kinds import without_head
 from luke_jax.inference.settings import any_processor
 from luke_jax.models.network import Network
+from luke_jax.models.system import NONE, System
 from luke_jax.tasks.labels.wordings import in_words, keep_wordings, warn_of_same, wordings_of
 from luke_jax.text import TextInput
 
@@ -25,8 +26,8 @@ KEPT_VECTORS = 100_000  # vectors in memory, by directory and label
 LISTS = 8  # of labels in memory
 
 
-def encode(model: ModelParts, texts: Sequence[str]) -> np.ndarray:
-  """Returns the means of the texts' states, (N, D), each of length 1."""
+def encode(model: ModelParts, texts: Sequence[str], *, unit: bool = True) -> np.ndarray:
+  """Returns the means of the texts' states, (N, D), each of length 1 unless they keep theirs."""
   processor = any_processor(model)
   network, params = without_head(Network(model.backbone), model.params)
   vectors = np.zeros((len(texts), model.config.hidden_size), np.float32)
@@ -42,23 +43,27 @@ def encode(model: ModelParts, texts: Sequence[str]) -> np.ndarray:
     for place, row in enumerate(rows):
       pieces = row.input_ids[:width]
       words[place, : len(pieces)], mask[place, : len(pieces)] = pieces, 1
-    vectors[chosen] = np.asarray(_means(network, params, words, mask))[: len(chosen)]
+    vectors[chosen] = np.asarray(_means(network, params, words, mask, unit))[: len(chosen)]
   return vectors
 
 
-@functools.partial(jax.jit, static_argnames="network")
-def _means(network: Network, params: Any, words: jax.Array, mask: jax.Array) -> jax.Array:
+@functools.partial(jax.jit, static_argnames=("network", "unit"))
+def _means(
+  network: Network, params: Any, words: jax.Array, mask: jax.Array, unit: bool
+) -> jax.Array:
   found: Any = network.apply({"params": params}, input_ids=words, attention_mask=mask)
   states = found["last_hidden_state"].astype(jnp.float32)
   total = jnp.einsum("bwd,bw->bd", states, mask.astype(jnp.float32))
+  if not unit:
+    return total / mask.sum(-1, keepdims=True).clip(1)
   return total / jnp.maximum(jnp.linalg.norm(total, axis=-1, keepdims=True), 1e-9)
 
 
 class LabelReader:
   """A model that reads labels, and the vectors of those that it has read."""
 
-  def __init__(self, model: ModelParts):
-    self.model = model
+  def __init__(self, model: ModelParts, *, as_written: bool = False):
+    self.model, self._as_written = model, as_written
     self._vectors: dict[str, np.ndarray] = {}
     self._odd: dict[str, str] = {}  # words that it does not know, by label
     self._processor = any_processor(model)
@@ -77,14 +82,14 @@ class LabelReader:
     if found is None:
       wordings = wordings_of(given)
       found = wordings, self.vectors(list(wordings.values()), known=known)
-      warn_of_same(wordings, {text: in_words(text, self._is_word) for text in wordings.values()})
+      warn_of_same(wordings, {text: self._as_read(text) for text in wordings.values()})
       self._asked[key] = found
       for old in list(self._asked)[:-LISTS]:
         self._asked.pop(old, None)
     return found
 
   def vectors(self, texts: Sequence[str], *, known: bool = False) -> np.ndarray:
-    """Returns the vectors of labels, (N, D), each of length 1; each label is read once.
+    """Returns the vectors of labels, (N, D); each label is read once.
 
     Raises InputError for a label without a word that the model knows; with `known`, for one with a
     word that it does not know.
@@ -100,9 +105,13 @@ class LabelReader:
       if len(self._vectors) + len(new) > KEPT_VECTORS:
         self._vectors.clear()
         new = list(dict.fromkeys(texts))
-      read = [in_words(text, self._is_word) for text in new]
-      self._vectors |= zip(new, encode(self.model, read), strict=True)
+      read = [self._as_read(text) for text in new]
+      found = encode(self.model, read, unit=not self._as_written)
+      self._vectors |= zip(new, found, strict=True)
     return np.stack([self._vectors[text] for text in texts])
+
+  def _as_read(self, label: str) -> str:
+    return label if self._as_written else in_words(label, self._is_word)
 
   def _is_word(self, text: str) -> bool:
     return len(self._pieces(text)) == 1
@@ -127,9 +136,14 @@ class LabelReader:
 
 
 @functools.lru_cache(4)
-def reader_of(directory: Path) -> LabelReader:
-  """Returns the reader of labels in a directory; there is one for all models that start from it."""
-  return LabelReader(read(directory))
+def reader_of(directory: Path, system: type[System] | None = None) -> LabelReader:
+  """Returns the reader of labels in a directory; there is one for all models that start from it.
+
+  Of a model with an encoder for labels, `system` reads that from its files.
+  """
+  if system is None:
+    return LabelReader(read(directory))
+  return LabelReader(read(directory, system=system, head=NONE), as_written=True)
 
 
 def label_settings(
@@ -139,10 +153,27 @@ def label_settings(
 
   With `known`, raises InputError for a label with a word that the model does not know.
   """
+  if model.reader is None and (prompted := _prompted(model, labels)):
+    return prompted
   if model.reader is None:
     expected = "expected what luke_jax saves, or the adapter that a training wrote"
     raise InputError(f"labels: the model is without the one that reads them; {expected}")
-  wordings, vectors = reader_of(model.reader).read(labels, known=known)
+  system = model.config.labels_read_as
+  reader = reader_of(model.reader, system) if system else reader_of(model.reader)
+  wordings, vectors = reader.read(labels, known=known)
   # A name may be read as different things: the table has names, and is known by what was read.
   read = "\n".join((str(model.reader), *wordings.values()))
   return {"labels": tuple(wordings), "table": keep_wordings(tuple(wordings), vectors, read)}
+
+
+def _prompted(
+  model: ModelParts, labels: Iterable[str] | Mapping[str, str]
+) -> dict[str, object] | None:
+  """Returns the settings of a task whose model reads labels before each text, if it does."""
+  wordings, head = wordings_of(labels), model.network.head
+  texts = list(wordings.values())
+  prompt = None if head is None else head.prompt(any_processor(model).tokenizer, texts)
+  if prompt is None:
+    return None
+  table = keep_wordings(tuple(wordings), prompt.vectors, f"{model.architecture} {prompt.ids}")
+  return {"labels": tuple(wordings), "table": table, "prompt": prompt.ids}

@@ -1,7 +1,7 @@
 """The contract of heads: what a network reads off the states of its encoder."""
 
 import dataclasses
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 
 import flax.linen as nn
@@ -13,6 +13,7 @@ from luke_jax.nn.layers import Numerics
 
 if TYPE_CHECKING:
   from luke_jax.models.system import Backbone, Described
+  from luke_jax.text import Tokenizer
 
 Outputs = dict[str, jax.Array]
 ReadTensor = Callable[[str], np.ndarray]  # a tensor of a model's files, by its name
@@ -25,6 +26,13 @@ class States(NamedTuple):
   entities: jax.Array | None = None  # (B, E, D)
   pooled: jax.Array | None = None  # (B, D)
   slots: jax.Array | None = None  # (B, W, K), of the entities aligned to words
+
+
+class LabelPrompt(NamedTuple):
+  """Word pieces that a model reads before each text, and what stands for each label (L, D)."""
+
+  ids: tuple[int, ...]
+  vectors: np.ndarray
 
 
 class Tables(NamedTuple):
@@ -69,6 +77,7 @@ class Head(nn.Module):
   # It compares texts with vectors of the model that the training started from: what is saved is an
   # adapter of that.
   reads_start: ClassVar[bool] = False
+  exported: ClassVar[bool] = True  # its network can be written as a program
 
   @property
   def own_inputs(self) -> Mapping[str, tuple[int, ...]]:
@@ -112,6 +121,10 @@ class Head(nn.Module):
   def saved(cls, backbone: "Backbone", saved: SavedHead) -> Self:
     """Returns the head that a model's files describe."""
     return cls.fresh(backbone, saved.labels)
+
+  def prompt(self, tokenizer: "Tokenizer", labels: Sequence[str]) -> LabelPrompt | None:
+    """Returns how labels that are asked for stand before a text; None: they have vectors."""
+    return None
 
   def write(self, directory: Path) -> dict[str, Any]:
     """Writes files of the head's own; returns its entries of config.json."""

@@ -158,6 +158,8 @@ class Keys:
   copies: tuple[str, str] | None = None
   # Starts of the names of parts that a system has no use for in the models that it starts from.
   unused: tuple[str, ...] = ()
+  # Starts of the names of parts that are read as another system.
+  elsewhere: tuple[str, ...] = ()
   # Starts of the names of heads, which are left out where another head is wanted.
   heads: tuple[str, ...] = (
     *("classifier.", "qa_outputs.", "scorer.", "name_", "candidate_", "none_classifier."),

@@ -3,7 +3,6 @@
 import abc
 import dataclasses
 import inspect
-import math
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, NamedTuple, Self, TypeVar
 
@@ -177,6 +176,10 @@ class System(ModelConfig):
   fixed: ClassVar[Fixed] = {}
   # Name of the config file in its authors' directories, and an entry that only theirs has.
   released_config: ClassVar[tuple[str, str]] = ("", "")
+  released_always: ClassVar[bool] = False  # it is written beside config.json in every form
+  words_folder: ClassVar[str] = ""  # of a model's directory, where its tokenizer is; "": itself
+  # Folders of tokenizers that a model's files may lack, and the fields that name who has them.
+  tokenizers_elsewhere: ClassVar[Mapping[str, str]] = {}
   # Model types whose weights a new model of this system may start from.
   starts_from: ClassVar[tuple[str, ...]] = ()
   recipes: ClassVar[Mapping[str, Recipe]] = {}
@@ -222,6 +225,8 @@ class System(ModelConfig):
     if entities:
       inputs["entity_ids"] = jnp.zeros((rows, entities), int)
       inputs["entity_position_ids"] = jnp.zeros((rows, entities, 1), int)
+    from luke_jax.models.shapes import traced_products  # which imports this file
+
     encoder = type(self).module(Backbone(self), False)
     params = jax.eval_shape(encoder.init, jax.random.key(0), **inputs)
     # Not the initialisation, which computes no attention.
@@ -247,6 +252,11 @@ class System(ModelConfig):
   def entity_width(self) -> int:
     """Returns the width of the vectors that entity tokens may be given as; 0: by id alone."""
     return 0
+
+  @property
+  def labels_read_as(self) -> "type[System] | None":
+    """Returns the system that a model's own files are read as to read labels; None: none is."""
+    return None
 
   @property
   def started_from(self) -> str | None:
@@ -382,18 +392,3 @@ class Backbone(Generic[Config]):
   def entities(self) -> int:
     """Returns the size of the entity vocabulary; 0 for a system that reads words only."""
     return self.decoders.entities
-
-
-def traced_products(jaxpr: Any) -> float:
-  """Returns the multiplications and additions of all matrix products of a program."""
-  total = 0.0
-  for equation in jaxpr.eqns:
-    if equation.primitive.name == "dot_general":
-      (contracted, _), _ = equation.params["dimension_numbers"]
-      shape = equation.invars[0].aval.shape
-      total += 2 * equation.outvars[0].aval.size * math.prod(shape[axis] for axis in contracted)
-    times = equation.params.get("length", 1) if equation.primitive.name == "scan" else 1
-    for inner in jax.tree.leaves(equation.params, is_leaf=lambda x: hasattr(x, "eqns")):
-      if hasattr(inner, "eqns"):
-        total += times * traced_products(getattr(inner, "jaxpr", inner))
-  return total

@@ -27,6 +27,10 @@ PLACES = {  # model_type of config.json -> module and class
   "ernie": "ernie_baidu:ErnieBaiduConfig",
   "modernbert": "modernbert:ModernBertConfig",
   "tener": "tener:TenerConfig",
+  "gliner_bi_encoder_span": "gliner:GlinerConfig",
+  "gliner_bi_encoder_token": "gliner:GlinerConfig",
+  "gliner_uni_encoder_span": "gliner:GlinerConfig",
+  "gliner_uni_encoder_token": "gliner:GlinerConfig",
 }
 
 

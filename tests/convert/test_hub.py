@@ -217,3 +217,11 @@ def test_what_reads_labels_goes_with_a_model_of_labels(hub, model, tmp_path):
   directory = fetch(f"hf://{NAME}")
   assert luke_jax.load(directory).reader == directory / READER
   assert luke_jax.load(directory / READER).architecture == model.architecture
+
+
+def test_a_tokenizer_that_a_config_names_is_fetched_too(hub):
+  config = {"max_width": 12, "model_name": "of/texts", "labels_encoder": NAME}
+  hub.files |= {"gliner_config.json": json.dumps(config).encode(), "model.safetensors": b"some"}
+  hub.files |= {"vocab.txt": b"[PAD]", "tokenizer_config.json": b"{}", "notes.txt": b"more"}
+  folder = fetch(f"hf://{NAME}") / "labels_tokenizer"
+  assert {x.name for x in folder.iterdir() if x.is_file()} == {"vocab.txt", "tokenizer_config.json"}

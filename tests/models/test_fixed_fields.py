@@ -41,6 +41,9 @@ OTHERS = {  # values of other models
   "num_hidden_groups": 2,
   "inner_group_num": 2,
   "relative_attention_num_buckets": 64,
+  **{"fuse_layers": True, "subtoken_pooling": "mean", "words_splitter_type": "spacy"},
+  **{"post_fusion_schema": "l2l", "precomputed_prompts_mode": True, "represent_spans": True},
+  "span_encoder_config": {"model_type": "rnn"},
 }
 FIXED = [(system, name) for system in systems() for name in system.fixed]
 

@@ -9,8 +9,8 @@ from small_systems import DISTINCT, small
 from benchmarks.figures import encoder_flops
 from luke_jax.heads.kinds import class_names, make_head
 from luke_jax.models.network import Network, abstract_params
-from luke_jax.models.shapes import attention_sizes
-from luke_jax.models.system import System, TokenCounts, traced_products
+from luke_jax.models.shapes import attention_sizes, traced_products
+from luke_jax.models.system import System, TokenCounts
 from luke_jax.nn.encoder import Encoder
 from luke_jax.plan.plan import step_flops, token_counts
 from luke_jax.tasks.synthetic import SyntheticPretraining

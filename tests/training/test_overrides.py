@@ -393,7 +393,10 @@ def test_a_task_of_this_package_needs_no_class():
     from_dict(to_dict(BASE))
 
 
-@pytest.mark.parametrize("system", list(systems()), ids=[system.name for system in systems()])
+TRAINED = [x for x in systems() if x.name != "gliner"]  # whose sizes hold those of another
+
+
+@pytest.mark.parametrize("system", TRAINED, ids=[system.name for system in TRAINED])
 def test_a_saved_experiment_of_any_system_reads_back_equal(system):
   for model in (
     *(x for x in SIZES.values() if type(x) is system),

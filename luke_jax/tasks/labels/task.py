@@ -97,6 +97,10 @@ class LabelledNames(TextTask[Example, list[Span]]):
   slope: float = 1.0  # of the logits that become scores
   offset: float = 0.0  # that is added to these
   table: str = ""  # folder of labels and their vectors, which a run makes
+  word_pattern: str = ""  # of words, which are read without the space before; "": the usual rule
+  prompt: tuple[int, ...] = ()  # word pieces before every text, by which a model reads labels
+  nested: bool = False  # names may stand inside others
+  several: bool = False  # names have all labels of that score
 
   name: ClassVar[str] = "labels"
   answer: ClassVar[type | None] = Span
@@ -172,7 +176,7 @@ class LabelledNames(TextTask[Example, list[Span]]):
   @property
   def _reading(self) -> Reading:
     tags = self.columns, self.repair_tags, self.tag_names
-    return Reading(self.language, False, *tags)
+    return Reading(self.language, False, *tags, self.word_pattern)
 
   def to_prediction(self, example: Example, prediction: Sequence[Span]) -> dict[str, object]:
     """Returns a document's line in a file of predictions."""
@@ -260,7 +264,8 @@ class LabelledNames(TextTask[Example, list[Span]]):
   ) -> list[Row]:
     """Returns the rows of each document."""
     faults = faults or Faults(skip=self.skip_bad)
-    limits = CandidateLimits(self.span_words, None, True, self.window)
+    marked = bool(self.word_pattern)
+    limits = CandidateLimits(self.span_words, None, True, self.window, marked, self.prompt)
     if self.learns:
       examples = [dataclasses.replace(example, mentions=None) for example in examples]
     rows = all_spans(processor, examples, limits, faults)
@@ -273,7 +278,7 @@ class LabelledNames(TextTask[Example, list[Span]]):
       room = LearningRoom(self.spans, self.row_labels)
       return [lessons.row(row, examples[row.example], room) for row in rows]
     numbers = np.array([table.numbers[x] if table else 0 for x in self.labels], np.int32)
-    return [dataclasses.replace(row, extra={IDS: numbers}) for row in rows]
+    return [dataclasses.replace(row, extra={**(row.extra or {}), IDS: numbers}) for row in rows]
 
   def label_shape(self, sizes: Sizes) -> tuple[int, ...]:
     """Returns the shape of a row's labels: one for each span and label."""
@@ -293,25 +298,43 @@ class LabelledNames(TextTask[Example, list[Span]]):
 
     A score is that of the surest label. Of the labels that are not much less sure, a name gets the
     one that says most: that has the highest logit beside that of any name. So who is a politician
-    and a person is a politician.
+    and a person is a politician. With `several` it gets all that are sure enough.
     """
     candidates: list[list[ScoredSpan]] = [[] for _ in examples]
     of_rows = (outputs.get(name, ()) for name in ("logits", "label_logits"))  # none: empty texts
     pairs = zip(*of_rows, strict=True)
     for row, (logits, usual) in zip(rows, pairs, strict=True):
       logits = np.asarray(logits)[: len(row.source), : len(self.labels)]
-      scores = self._scores(logits.max(-1))
-      found = np.flatnonzero(scores >= self.threshold)
-      labels = _telling(logits[found], np.asarray(usual)[: len(self.labels)])
-      columns = (scores[found], *row.source[found].T, labels, scores[found])
+      scores = self._scores(logits if self.several else logits.max(-1, keepdims=True))
+      found, labels = np.nonzero(scores >= self.threshold)
+      scores = scores[found, labels]
+      if not self.several:
+        labels = _telling(logits[found], np.asarray(usual)[: len(self.labels)])
+      columns = (scores, *row.source[found].T, labels, scores)
       rows_of = zip(*(x.tolist() for x in columns), strict=True)
       candidates[row.example] += [ScoredSpan(*values) for values in rows_of]
     return [
-      apart(example, of_example, self.labels)
+      self._apart(example, of_example)
       if example.mentions is None
       else _labelled(example, of_example, self.labels)
       for example, of_example in zip(examples, candidates, strict=True)
     ]
+
+  def _apart(self, example: Example, candidates: list[ScoredSpan]) -> list[Span]:
+    """Returns the names of a document, of those that cannot stand together the surest."""
+    if not (self.nested or self.several):
+      return apart(example, candidates, self.labels)
+    kept: list[ScoredSpan] = []
+    taken: set[tuple[int, int]] = set()
+    for one in sorted(candidates, key=lambda candidate: -candidate.logit):
+      place = one.start, one.end
+      if not ((place in taken and not self.several) or _clashes(place, taken, nested=self.nested)):
+        kept.append(one)
+        taken.add(place)
+    words = example.words
+    places = [(words[x.start][0], words[x.end - 1][1], x) for x in kept]
+    found = [Span(example.text[a:b], a, b, self.labels[x.label], x.score) for a, b, x in places]
+    return sorted(found, key=lambda span: span.start)
 
   def evaluate_rows(
     self, examples: Sequence[Example], rows: Sequence[Row], outputs: RowLogits
@@ -334,13 +357,24 @@ def _labelled(
   example: Example, candidates: Sequence[ScoredSpan], labels: Sequence[str]
 ) -> list[Span]:
   """Returns the mentions of a document with the labels of the words that they are in."""
-  found = {(x.start, x.end): x for x in candidates}
-  pairs = ((x, found.get(example.words_of(x))) for x in example.mentions or ())
+  found: dict[tuple[int, int], list[ScoredSpan]] = {}
+  for one in candidates:
+    found.setdefault((one.start, one.end), []).append(one)
+  pairs = ((x, found.get(example.words_of(x), ())) for x in example.mentions or ())
   return [
     Span(example.text[start:end], start, end, labels[one.label], one.score)
-    for (start, end), one in pairs
-    if one is not None
+    for (start, end), of_mention in pairs
+    for one in of_mention
   ]
+
+
+def _clashes(place: tuple[int, int], taken: Collection[tuple[int, int]], *, nested: bool) -> bool:
+  """Returns whether a span shares words with another one, unless one is inside the other."""
+  start, end = place
+  others = ((a, b) for a, b in taken if start < b and a < end and (a, b) != place)
+  return any(
+    not (nested and ((a <= start and end <= b) or (start <= a and b <= end))) for a, b in others
+  )
 
 
 def _telling(logits: np.ndarray, usual: np.ndarray) -> np.ndarray:

@@ -18,16 +18,23 @@ from luke_jax.text.tokenizer import Bounds
 
 SPECIAL = 2  # tokens of a row
 WINDOW = 128  # word pieces of a document that are read together where its words are read once
+WORD_STARTS = "word_starts"  # of a row's `extra`, 1 at the first piece of each word
 SHARED_PIECES = 16  # of neighbouring windows, at least, if half a window has so many
 
 
 class CandidateLimits(NamedTuple):
-  """Settings of rows: the longest candidate, whether text around a sentence is read, the window."""
+  """Settings of rows: the longest candidate, whether text around a sentence is read, the window.
+
+  `marked` words are read without a space before them, and rows have marks of where they start;
+  `prompt` are word pieces before every text.
+  """
 
   words: int
   pieces: int | None
   context: bool
   window: int = WINDOW
+  marked: bool = False
+  prompt: tuple[int, ...] = ()
 
 
 class TokenizedDocument(NamedTuple):
@@ -45,6 +52,7 @@ class TokenizedDocument(NamedTuple):
   starts: np.ndarray
   ends: np.ndarray
   reach: np.ndarray
+  limits: CandidateLimits
 
 
 def features(
@@ -66,7 +74,9 @@ def features(
   rows: list[Row] = []
   rows_of = _rows_of_windows if processor.reads_words_once else _rows
   missed, total = 0, 0
-  for number, (example, ids) in enumerate(tokenized(processor, examples, limits.context)):
+  for number, (example, ids) in enumerate(
+    tokenized(processor, examples, limits.context, limits.marked)
+  ):
     with faults.caught():
       document = _document(example, ids, limits, processor)
       spans = given[number] if given else None
@@ -76,7 +86,7 @@ def features(
       targets = None if example.spans is None else _targets(example, document, labels)
       of_document = list(rows_of(processor, document, limits, number=number, targets=targets))
       if spans is not None:
-        _check_whole(of_document, example)
+        _check_whole(of_document, example, 1 + len(limits.prompt))
       rows += of_document
       if targets is not None and example.spans:
         missed += len(example.spans) - np.count_nonzero(targets)
@@ -92,10 +102,15 @@ def features(
 
 
 def tokenized(
-  processor: Processor, examples: Sequence[NamesExample], context: bool
+  processor: Processor, examples: Sequence[NamesExample], context: bool, alone: bool = False
 ) -> Iterator[tuple[NamesExample, list[list[int]]]]:
-  """Yields every document with the pieces of each word; no word is tokenized twice."""
+  """Yields every document with the pieces of each word; no word is tokenized twice.
+
+  Words that are read `alone` have no space before them.
+  """
   written = [_written(example, context) for example in examples]
+  if alone:
+    written = [[word.removeprefix(" ") for word in document] for document in written]
   words = list(dict.fromkeys(word for document in written for word in document))
   tokens = processor.tokenizer.encode(words)
   ids = {word: pieces.ids for word, pieces in zip(words, tokens, strict=True)}
@@ -136,14 +151,16 @@ def _document(
   # A word without pieces, as some accents are alone, neither begins nor ends a candidate.
   visible = (lengths[starts] > 0) & (lengths[ends - 1] > 0)
   flat = np.array([id for pieces in ids for id in pieces], np.int32)
-  return TokenizedDocument(flat, first, edges, stretches, starts[visible], ends[visible], reach)
+  return TokenizedDocument(
+    flat, first, edges, stretches, starts[visible], ends[visible], reach, limits
+  )
 
 
-def _check_whole(rows: Sequence[Row], example: NamesExample) -> None:
-  """Raises InputError for a candidate that its row has not whole."""
+def _check_whole(rows: Sequence[Row], example: NamesExample, begin: int) -> None:
+  """Raises InputError for a candidate that its row has not whole, from place `begin` on."""
   for row in rows:
     first, last = row.entity_tokens.T
-    cut = np.flatnonzero((first < 1) | (last >= len(row.input_ids)))
+    cut = np.flatnonzero((first < begin) | (last >= len(row.input_ids)))
     if len(cut):
       start, end = row.source[cut[0]]
       text = example.text[example.words[start][0] : example.words[end - 1][1]]
@@ -230,18 +247,25 @@ def _row(
   number: int,
   targets: np.ndarray | None,
 ) -> Row:
-  special, (left, right) = processor.tokenizer.special, bounds
-  ids = np.concatenate([[special.start], document.ids[left:right], [special.end]])
+  special, (left, right), limits = processor.tokenizer.special, bounds, document.limits
+  start = [special.start, *limits.prompt]
+  ids = np.concatenate([start, document.ids[left:right], [special.end]])
   words = np.stack([document.starts[share], document.ends[share]], axis=1, dtype=np.int32)
   masks = np.full(len(words), processor.entity_vocab.mask_id, np.int32)
-  tokens = (document.first[words] - left + 1).astype(np.int32)
+  before = 1 + len(limits.prompt) - left
+  tokens = (document.first[words] + before).astype(np.int32)
   labels = None if targets is None else targets[share]
-  return Row(number, ids.astype(np.int32), masks, tokens, labels, words)
+  extra = None
+  if limits.marked:
+    first = document.first[:-1][np.diff(document.first) > 0]
+    extra = {WORD_STARTS: np.zeros(len(ids), np.int32)}
+    extra[WORD_STARTS][first[(first >= left) & (first < right)] + before] = 1
+  return Row(number, ids.astype(np.int32), masks, tokens, labels, words, extra=extra)
 
 
 def room_of(processor: Processor, limits: CandidateLimits) -> int:
   """Returns the word pieces of a document that a row has at most."""
-  most = processor.max_length
+  most = processor.max_length - len(limits.prompt)
   return (min(most, limits.window) if processor.reads_words_once else most) - SPECIAL
 
 

@@ -459,7 +459,7 @@ class Words:
 
 def test_labels_of_words_that_the_model_does_not_know(monkeypatch):
   monkeypatch.setattr(text_vectors, "any_processor", lambda _: Words())
-  monkeypatch.setattr(text_vectors, "encode", lambda _, texts: np.ones((len(texts), 2)))
+  monkeypatch.setattr(text_vectors, "encode", lambda _, texts, **__: np.ones((len(texts), 2)))
   reader = text_vectors.LabelReader(None)
   assert reader.vectors(["ship person", "ship"], known=True).shape == (2, 2)
   assert reader.vectors(["ship 船"]).shape == (1, 2)  # as a file may say it
