@@ -63,6 +63,8 @@ pictures: .venv-parity/installed
 	$(PYTHON) -m venv .venv-parity
 	.venv-parity/bin/python -m pip install --quiet --no-compile --constraint constraints.txt \
 	  --editable '.[browser,dev,notebooks,parity,spacy,tpu,zh,zstd]' datasets
+	# It asks for an older transformers, and works with this one.
+	.venv-parity/bin/python -m pip install --quiet --no-compile --no-deps gliner==0.2.29
 	touch $@
 
 .venv-docs/installed: pyproject.toml constraints.txt
