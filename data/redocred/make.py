@@ -6,6 +6,7 @@ ORIGINALS has what README.md lists. FOLDER is datasets/redocred unless it is giv
 import dataclasses
 import gzip
 import hashlib
+import itertools
 import json
 import random
 import sys
@@ -20,6 +21,7 @@ from . import phrases
 from .denied import beside, denied
 
 DEV = 60  # documents of the published dev, by the hash of their titles
+SOME, SOME_SEED = {"train_phrases": 0.45, "train_phrases_denied": 0.6}, 5  # shares of them
 SHARE = 0.6  # of the sentences with facts that stand alone, as they are and denied
 WITHIN = 3  # sentences of a document that are denied at most
 DRAWS = 0  # of the random choices
@@ -42,6 +44,9 @@ def main(originals: Path, folder: Path) -> None:
     within = (denied_within(x, drawn) for x in of_split)
     parts[f"{split}_denied"] += [x for x in within if x is not None]
   parts |= with_phrases(parts, names, drawn)
+  some = random.Random(SOME_SEED)
+  drawn_ones = (some.sample(parts[x], int(share * len(parts[x]))) for x, share in SOME.items())
+  parts["train_some_phrases"] = list(itertools.chain.from_iterable(drawn_ones))
   folder.mkdir(parents=True, exist_ok=True)
   for name, examples in parts.items():
     lines = (json.dumps(to_json(x), ensure_ascii=False) + "\n" for x in examples)
