@@ -11,10 +11,11 @@ from typing import Any
 import numpy as np
 
 from luke_jax.errors import InputError, not_installed
-from luke_jax.files import Path, in_bucket, is_there
+from luke_jax.files import Path, in_bucket, is_there, read_json
 from luke_jax.formats.files import Example, Faults
 
 PARQUET, ARROW = ".parquet", ".arrow"
+_OWN = "tensorflow_datasets."
 _SHARD = re.compile(r"-\d+-of-\d+.*$")  # of a name, the number of a part of a split
 
 
@@ -93,6 +94,7 @@ def read_dataset(
   folder, _, split = str(source).rpartition(":")
   if in_bucket(Path(folder)):
     raise InputError(f"{source}: a dataset in a bucket; expected one on a disk, or a file")
+  _check_classes(Path(folder, "features.json"))
   builder: Any = tfds.builder_from_directory(folder)
   if split not in builder.info.splits:
     raise InputError(f"{source}: no such split; expected one of {', '.join(builder.info.splits)}")
@@ -100,6 +102,18 @@ def read_dataset(
     with faults.caught():
       value = as_json(row)
       yield parse(value, value.get("id", str(number)), f"{source}: example {number}")
+
+
+def _check_classes(path: Path) -> None:
+  """Raises InputError for features whose classes are not TFDS's own, which it would import."""
+  waiting = [read_json(path)] if path.exists() else []
+  while waiting:
+    value = waiting.pop()
+    inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    waiting += inner
+    name = value.get("pythonClassName", _OWN) if isinstance(value, dict) else _OWN
+    if not str(name).startswith(_OWN):
+      raise InputError(f"{path}: {name!r:.80}; expected features of tensorflow_datasets alone")
 
 
 def library(use: str) -> Any:

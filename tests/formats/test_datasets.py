@@ -1,12 +1,14 @@
 """Splits of datasets as the objects of JSON lines."""
 
+import json
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from luke_jax.errors import InputError
-from luke_jax.formats.datasets import as_json, is_split
+from luke_jax.formats.datasets import as_json, is_split, read_dataset
 from luke_jax.formats.files import Faults
 from luke_jax.tasks.cloze.task import ClozeAnswering
 from luke_jax.tasks.running import read_examples
@@ -54,3 +56,16 @@ def test_what_is_no_split_is_a_file(tmp_path):
   assert not is_split(str(tmp_path)) and not is_split(f"{tmp_path}/gone:train")
   with pytest.raises(InputError, match="gone:train: no such file; expected a file of examples"):
     read_examples(ClozeAnswering(), f"{tmp_path}/gone:train", Faults())
+
+
+def test_features_of_another_module_are_not_imported(tmp_path, monkeypatch):
+  (tmp_path / "harmful.py").write_text("raise SystemExit")
+  monkeypatch.syspath_prepend(tmp_path)
+  (tmp_path / "dataset_info.json").write_text("{}")
+  inner = {"pythonClassName": "tensorflow_datasets.core.features.text_feature.Text"}
+  features = {**inner, "featuresDict": {"features": [inner, {"pythonClassName": "harmful.Text"}]}}
+  (tmp_path / "features.json").write_text(json.dumps(features))
+  with pytest.raises(
+    InputError, match=r"'harmful\.Text'; expected features of tensorflow_datasets"
+  ):
+    list(read_dataset(f"{tmp_path}:train", lambda *_: None, Faults()))
