@@ -15,7 +15,7 @@ from luke_jax.convert.reading import named_directory
 from luke_jax.errors import InputError, check_whole
 from luke_jax.files import Path, in_bucket, read_json, sync_all, write_json
 from luke_jax.files.fetch import fetch
-from luke_jax.files.locks import new_folder
+from luke_jax.files.locks import locked, new_folder
 from luke_jax.heads.linking import KNOWLEDGE
 from luke_jax.runs.steps import LOGS, Screen, Step, last_line
 from luke_jax.runs.steps import run as run_steps
@@ -65,16 +65,17 @@ def run(
   if output.exists():
     raise InputError(f"{output}: exists; expected a new folder for the linker")
   console, making = Console(stderr=True), output.with_name(f"{output.name}.making").resolve()
-  found = begun(making, wiki, source)
-  console.print(cost(found, workers), soft_wrap=True)
-  check_room(making, found)
   try:
-    for file in found:
-      _fetch(file, making / file.name, console)
-    planned = steps(making, found, model, workers, examples)
-    with Screen(console) as shown:
-      seconds = run_steps(planned, making, shown.show)
-    assemble(making, output)
+    with locked(making):
+      found = begun(making, wiki, source)
+      console.print(cost(found, workers), soft_wrap=True)
+      check_room(making, found)
+      for file in found:
+        _fetch(file, making / file.name, console)
+      planned = steps(making, found, model, workers, examples)
+      with Screen(console) as shown:
+        seconds = run_steps(planned, making, shown.show)
+      assemble(making, output)
   except KeyboardInterrupt:
     print("luke-jax: interrupted; the same command continues", file=sys.stderr)
     return 130

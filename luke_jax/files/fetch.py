@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import TypeVar
 
 from luke_jax.errors import InputError
-from luke_jax.files import Path
+from luke_jax.files import FULL, Path
 
 SCHEMES = ("http://", "https://")
 AGENT = "luke_jax (https://pypi.org/project/luke-jax)"  # Wikimedia asks programs who they are
@@ -93,7 +93,8 @@ def _tried(address: str, do: Callable[[], T]) -> T:
     except urllib.error.HTTPError as fault:
       last, passes = f"{fault.code} {fault.reason}", fault.code in _BUSY
     except (OSError, http.client.HTTPException, ValueError) as fault:
-      last, passes = str(getattr(fault, "reason", fault)), not isinstance(fault, ValueError)
+      last = str(getattr(fault, "reason", fault))
+      passes = not isinstance(fault, ValueError) and getattr(fault, "errno", None) not in FULL
     if not passes or number == TRIES:
       break
     time.sleep(PAUSE * 2 ** (number - 1))

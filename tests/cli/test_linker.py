@@ -11,6 +11,7 @@ from mirror import served, write_mirror
 
 from luke_jax.cli import linker, main
 from luke_jax.files import fetch as fetching
+from luke_jax.files.locks import locked
 from luke_jax.wiki.dumps import DumpFile
 
 DATA = Path(__file__).parents[2] / "data"
@@ -70,12 +71,15 @@ def test_the_steps_follow_each_other(tmp_path):
   assert made == {str(tmp_path / x) for x in ("build", "tables", "knowledge", "run")}
 
 
-def test_a_dump_that_was_begun_goes_on_though_there_is_a_newer_one(mirror, tmp_path):
+def test_a_dump_that_was_begun_goes_on_though_there_is_a_newer_one(mirror, tmp_path, capsys):
   with served(mirror) as (address, asked):
     first = linker.begun(tmp_path / "making", "samplewiki", address)
     before = len(asked)
     assert linker.begun(tmp_path / "making", "samplewiki", address) == first
     assert len(asked) == before
+    with locked(tmp_path / "x.making"):
+      assert main(["linker", "samplewiki", "--output", str(tmp_path / "x"), "--from", address]) == 2
+    assert "x.making" in capsys.readouterr().err
   assert first[0].size == (WIKI / "samplewiki-pages-articles-multistream.xml.bz2").stat().st_size
 
 
