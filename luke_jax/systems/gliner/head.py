@@ -23,8 +23,6 @@ from luke_jax.text import Tokenizer
 if TYPE_CHECKING:
   from luke_jax.systems.gliner.config import GlinerConfig
 
-WORDS = r"\w+(?:[-_]\w+)*|\S"  # what GLiNER takes for a word
-
 
 class Weights(nn.Module):
   """Kernel and bias of a linear layer that is multiplied in parts, or in another order."""
@@ -73,7 +71,7 @@ class GlinerHead(MatchHead):
   def task_settings(self) -> Mapping[str, Any]:
     """Returns how texts are read."""
     c = self.config
-    return {"span_words": c.span_words, "window": c.window, "word_pattern": WORDS}
+    return {"span_words": c.span_words, "window": c.window, "hyphenated": True}
 
   def prompt(self, tokenizer: Tokenizer, labels: Sequence[str]) -> LabelPrompt | None:
     """Returns what a uni-encoder reads before a text: each label after a marker, and a separator.

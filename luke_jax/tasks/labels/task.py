@@ -3,7 +3,7 @@
 import collections
 import dataclasses
 import functools
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import ClassVar, Self
 
 import jax
@@ -97,7 +97,7 @@ class LabelledNames(TextTask[Example, list[Span]]):
   slope: float = 1.0  # of the logits that become scores
   offset: float = 0.0  # that is added to these
   table: str = ""  # folder of labels and their vectors, which a run makes
-  word_pattern: str = ""  # of words, which are read without the space before; "": the usual rule
+  hyphenated: bool = False  # hyphens join words, which are read without the space before
   prompt: tuple[int, ...] = ()  # word pieces before every text, by which a model reads labels
   nested: bool = False  # names may stand inside others
   several: bool = False  # names have all labels of that score
@@ -176,7 +176,7 @@ class LabelledNames(TextTask[Example, list[Span]]):
   @property
   def _reading(self) -> Reading:
     tags = self.columns, self.repair_tags, self.tag_names
-    return Reading(self.language, False, *tags, self.word_pattern)
+    return Reading(self.language, False, *tags, self.hyphenated)
 
   def to_prediction(self, example: Example, prediction: Sequence[Span]) -> dict[str, object]:
     """Returns a document's line in a file of predictions."""
@@ -264,8 +264,8 @@ class LabelledNames(TextTask[Example, list[Span]]):
   ) -> list[Row]:
     """Returns the rows of each document."""
     faults = faults or Faults(skip=self.skip_bad)
-    marked = bool(self.word_pattern)
-    limits = CandidateLimits(self.span_words, None, True, self.window, marked, self.prompt)
+    rows = self.window, self.hyphenated, self.prompt
+    limits = CandidateLimits(self.span_words, None, True, *rows)
     if self.learns:
       examples = [dataclasses.replace(example, mentions=None) for example in examples]
     rows = all_spans(processor, examples, limits, faults)
@@ -325,12 +325,15 @@ class LabelledNames(TextTask[Example, list[Span]]):
     if not (self.nested or self.several):
       return apart(example, candidates, self.labels)
     kept: list[ScoredSpan] = []
-    taken: set[tuple[int, int]] = set()
+    taken: dict[int, set[int]] = {}  # ends by starts
+    longest = max((x.end - x.start for x in candidates), default=0)
     for one in sorted(candidates, key=lambda candidate: -candidate.logit):
-      place = one.start, one.end
-      if not ((place in taken and not self.several) or _clashes(place, taken, nested=self.nested)):
+      again = one.end in taken.get(one.start, ()) and not self.several
+      near = range(one.start - longest, one.end)
+      others = ((a, b) for a in near for b in taken.get(a, ()) if b > one.start)
+      if not (again or _clashes((one.start, one.end), others, nested=self.nested)):
         kept.append(one)
-        taken.add(place)
+        taken.setdefault(one.start, set()).add(one.end)
     words = example.words
     places = [(words[x.start][0], words[x.end - 1][1], x) for x in kept]
     found = [Span(example.text[a:b], a, b, self.labels[x.label], x.score) for a, b, x in places]
@@ -368,12 +371,13 @@ def _labelled(
   ]
 
 
-def _clashes(place: tuple[int, int], taken: Collection[tuple[int, int]], *, nested: bool) -> bool:
-  """Returns whether a span shares words with another one, unless one is inside the other."""
+def _clashes(place: tuple[int, int], others: Iterable[tuple[int, int]], *, nested: bool) -> bool:
+  """Returns whether a span and one of those that share its words are not one inside the other."""
   start, end = place
-  others = ((a, b) for a, b in taken if start < b and a < end and (a, b) != place)
   return any(
-    not (nested and ((a <= start and end <= b) or (start <= a and b <= end))) for a, b in others
+    not (nested and ((a <= start and end <= b) or (start <= a and b <= end)))
+    for a, b in others
+    if (a, b) != place
   )
 
 

@@ -39,7 +39,7 @@ class Reading(NamedTuple):
   columns: tuple[str, ...] = ()  # word, tag or _ (not read) for each column
   repair_tags: bool = False  # read tags that are not legal where they stand as conlleval does
   tag_names: tuple[str, ...] = ()  # of tags that are numbers, from 0
-  word_pattern: str = ""  # of the words of a text, which is one sentence then; "": the usual rule
+  hyphenated: bool = False  # hyphens join words, and a text is one sentence
 
 
 PAPER = Reading()
@@ -63,14 +63,18 @@ def sentences_of(text: str, language: str) -> Iterator[Bounds]:
     yield start, end
 
 
-def words_of(text: str, start: int, end: int, pattern: str = "") -> tuple[Bounds, ...]:
-  """Returns the words of a stretch of a text, by a pattern or the usual rule.
+def words_of(text: str, start: int, end: int, *, hyphenated: bool = False) -> tuple[Bounds, ...]:
+  """Returns the words of a stretch of a text.
 
-  By that they are runs of letters and digits, of one punctuation character, and English clitics as
-  's.
+  They are runs of letters and digits, of one punctuation character, and English clitics as 's; or
+  `hyphenated` those of GLiNER, runs of letters that hyphens and underscores may join, and single
+  characters.
   """
-  matches = (re.compile(pattern) if pattern else _pattern()).finditer(text, start, end)
+  matches = (_HYPHENATED if hyphenated else _pattern()).finditer(text, start, end)
   return tuple(match.span() for match in matches)
+
+
+_HYPHENATED = re.compile(r"\w+(?:[-_]\w+)*|\S")
 
 
 @functools.lru_cache

@@ -123,11 +123,11 @@ def parse(
   spans = _gold(value, text_or_words, place) if "spans" in value else None
   if "tokens" not in value:
     text = text_or_words.text
-    if edges is None and reading.word_pattern:
+    if edges is None and reading.hyphenated:
       edges = [(0, len(text))]
     edges = list(sentences_of(text, reading.language)) if edges is None else edges
     _check_edges(edges, text, place)
-    split = (words_of(text, start, end, reading.word_pattern) for start, end in edges)
+    split = (words_of(text, *x, hyphenated=reading.hyphenated) for x in edges)
     return NamesExample(id, place, text, tuple(filter(None, split)), spans)
   words = value["tokens"]
   edges = [(0, len(words))] if edges is None else edges

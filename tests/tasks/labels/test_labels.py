@@ -7,6 +7,7 @@ import re
 import shutil
 import subprocess
 import sys
+import time
 import types
 import warnings
 
@@ -51,6 +52,7 @@ from luke_jax.tasks.labels.wordings import (
   warn_of_same,
   wordings_of,
 )
+from luke_jax.tasks.ner.task import ScoredSpan
 from luke_jax.tasks.predictions import Span
 from luke_jax.text import Row
 from luke_jax.training.experiment import Experiment
@@ -695,3 +697,51 @@ def test_files_of_columns_are_read_as_told(tmp_path):
   assert example.labels == (("PER",),) and example.text.split() == ["Ana", "left"]
   with pytest.raises(InputError, match="columns"):
     LabelledNames(columns=("tag",))
+
+
+def one_after_the_other(spans, *, nested, several):
+  """Those that stand, as the words of the rule say."""
+  kept = []
+  for one in sorted(spans, key=lambda x: -x.logit):
+    a, b = one.start, one.end
+    for other in kept:
+      c, d = other.start, other.end
+      inside = (a <= c and d <= b) or (c <= a and b <= d)
+      if (a, b) == (c, d):
+        if not several:
+          break
+      elif a < d and c < b and not (nested and inside):
+        break
+    else:
+      kept.append(one)
+  return sorted((x.start, x.end, x.label) for x in kept)
+
+
+@given(
+  st.lists(st.tuples(st.integers(0, 8), st.integers(1, 4), st.integers(0, 2)), unique=True),
+  st.booleans(),
+  st.booleans(),
+)
+def test_nested_names_and_several_labels(places, nested, several):
+  words = 12
+  spans = [
+    ScoredSpan(-float(i), a, a + length, label, 0.5) for i, (a, length, label) in enumerate(places)
+  ]
+  text = " ".join("w" * words)
+  example = parse({"text": text}, "1", "here")
+  task = LabelledNames(labels=("a", "b", "c"), nested=nested, several=several)
+  found = task._apart(example, spans)
+  if nested or several:
+    expected = one_after_the_other(spans, nested=nested, several=several)
+    assert sorted((x.start // 2, (x.end + 1) // 2, "abc".index(x.label)) for x in found) == expected
+
+
+def test_many_nested_names_take_time_by_their_number():
+  times = []
+  for words in (2_000, 8_000):
+    example = parse({"text": " ".join("w" * words)}, "1", "here")
+    spans = [ScoredSpan(0.0, x, x + n, 0, 0.5) for x in range(words - 4) for n in (1, 2, 3)]
+    start = time.process_time()
+    LabelledNames(labels=("a",), nested=True, several=True)._apart(example, spans)
+    times.append(time.process_time() - start)
+  assert times[1] < 12 * times[0] + 0.1
