@@ -24,7 +24,9 @@ def test_it_is_equal_to_the_engine():
     np.testing.assert_allclose(x, expected[name], atol=2e-6, rtol=0)
 
 
-@pytest.mark.parametrize("name", ["aware", "original", "full-width"])
+@pytest.mark.parametrize(
+  "name", ["aware", *(pytest.param(x, marks=pytest.mark.slow) for x in ("original", "full-width"))]
+)
 def test_it_is_equal_to_pytorch(name):
   with np.load(ROOT / "tests" / "goldens" / "models" / f"LukeModel-{name}.npz") as file:
     golden = dict(file)

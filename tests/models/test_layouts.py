@@ -46,7 +46,10 @@ def test_the_arrays_of_a_layout_are_all_there_are_of_their_kind(system):
   assert all(path.endswith("/scale") for path in ends(shapes, layout.decayed))
 
 
-@pytest.mark.parametrize("system", NEW, ids=lambda system: system.name)
+@pytest.mark.parametrize(
+  "system",
+  [pytest.param(x, marks=[] if x.name == "mpnet" else [pytest.mark.slow], id=x.name) for x in NEW],
+)
 def test_gradients_are_finite_in_bfloat16_where_layers_compute_again(system):
   chosen = Backbone(small(system), Running(dtype="bfloat16", remat="dots"))
   made = Network(chosen, make_head("masked", chosen))

@@ -140,6 +140,7 @@ def test_the_control_run_has_no_entities(folder):
   assert not [name for name in {**metrics, **batch} if "entity" in name]
 
 
+@pytest.mark.slow
 def test_pages_are_met_and_do_not_come_to_meet(folder):
   """The embeddings of pages get a gradient only from where they are among the entities read."""
   model = toy_model(cls_entity_prediction=True, num_hidden_layers=1)

@@ -115,6 +115,7 @@ def test_a_file_is_masked_by_one_level_for_an_epoch(place):
   assert not shares_of_whole_phrases(rows(again)).all()
 
 
+@pytest.mark.slow
 def test_the_first_loss_is_that_of_guessing(place):
   chosen = task(place)
   batch = {name: jnp.asarray(x) for name, x in rows(chosen).items()}

@@ -173,7 +173,8 @@ def _named(tree, name=""):
       yield name, value
 
 
-@pytest.mark.parametrize("remat", ["dots", pytest.param("full", marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("remat", ["dots", "full"])
 def test_rematerialisation_keeps_dropout(params, remat):
   def gradient(model):
     def loss(params):

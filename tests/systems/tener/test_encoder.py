@@ -113,6 +113,7 @@ def logits(network, params, row):
   return np.asarray(applied(network, params, row))
 
 
+@pytest.mark.slow
 def test_neither_place_nor_padding_nor_neighbours_matter(network, params):
   row = inputs()
   alone = logits(network, params, row)

@@ -70,7 +70,8 @@ def test_training_finds_what_is_asked_for(task):
   assert list(scores) == ["exact_match", "f1"]
 
 
-@pytest.mark.parametrize("entities", [4, pytest.param(0, marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("entities", [4, 0])
 def test_losses_with_entities_and_of_words_only(task, entities):
   encoder = backbone(model(task, entities))
   rows = task.engine().rows(encoder, task.engine().records(encoder, "train").rows[:4], [])

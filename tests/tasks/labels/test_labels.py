@@ -630,6 +630,7 @@ def settings_of(model):
   return model.rest["luke_jax"]["settings"]
 
 
+@pytest.mark.slow
 def test_a_training_goes_on_from_an_adapter(trained, tmp_path):
   _, folder = trained
   run = folder / "made" / "run"

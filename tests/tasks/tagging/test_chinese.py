@@ -20,6 +20,8 @@ from luke_jax.training.mesh import make_mesh
 from luke_jax.training.optimizer import Optimizer
 from luke_jax.training.program import Program, scored
 
+pytestmark = pytest.mark.slow  # a training for two pictures
+
 VOCABULARY = "[PAD] [CLS] [SEP] [MASK] [UNK] 台 湾 北 京 在 去 了 。 j o s e a n u"
 READ_AS = "臺\t台\n灣\t湾\n\uff35\tu\n"  # the last is a full-width letter
 JOSE = "JOSE\N{COMBINING ACUTE ACCENT}"  # read as one character, its last letter with the accent
