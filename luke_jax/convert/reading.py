@@ -20,6 +20,7 @@ from luke_jax.convert.sources import no_model
 from luke_jax.convert.tensors import TORCH, Dtype
 from luke_jax.errors import InputError, not_installed
 from luke_jax.files import Path, read_json_object, sizes
+from luke_jax.heads.linking import KNOWLEDGE
 from luke_jax.models.system import System
 from luke_jax.models.table import system_named, systems
 from luke_jax.text.tokenizer_files import TOKENIZER_FILES, has_tokenizer
@@ -31,7 +32,7 @@ _PLACE = re.compile(rf"hf:/+({_OWNED.pattern})(?:@([\w./-]+))?", re.ASCII)  # of
 # What is read of a model; an archive of PyTorch only where there are no other weights.
 WANTED = [*sorted(MODEL_FILES - {TORCH, *ONNX_FILES}), "model-*-of-*.safetensors"]
 WANTED += [f"{READER}/{name}" for name in WANTED]
-WANTED += ["*_config.json", *(f"*_tokenizer/{name}" for name in TOKENIZER_FILES)]
+WANTED += [f"{KNOWLEDGE}/*", "*_config.json", *(f"*_tokenizer/{name}" for name in TOKENIZER_FILES)]
 
 
 class Sent(NamedTuple):

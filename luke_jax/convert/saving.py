@@ -28,10 +28,11 @@ from luke_jax.convert.tensors import (
   write_torch,
 )
 from luke_jax.errors import InputError
-from luke_jax.files import FULL, Path, filled, in_bucket, sizes, sync, sync_all
+from luke_jax.files import FULL, Path, filled, in_bucket, remove, sizes, sync, sync_all, upload
 from luke_jax.files.locks import clear_folders, new_folder
 from luke_jax.models import keys
 from luke_jax.models.config_files import check_finite
+from luke_jax.models.head import Head
 from luke_jax.models.system import NONE, Described
 from luke_jax.text import entity_vocab, save_processor, save_tokenizer
 from luke_jax.text.tokenizer_files import TOKENIZER_FILES
@@ -100,6 +101,24 @@ def save(
     released, _ = model.config.released_config
     if released and (form in RELEASED_FORMS or model.config.released_always):
       (folder / released).write_bytes((folder / CONFIG).read_bytes())
+  if head is not None:
+    _save_own(head, Path(path))
+
+
+def _save_own(head: Head, target: Path) -> None:
+  """Copies what was moved with a model, as a linker's knowledge; what is there already stays."""
+  for name, source in head.own_files.items():
+    if (target / name).exists() and sizes(target / name) == sizes(Path(source)):
+      continue
+    if in_bucket(target):
+      for file in Path(source).iterdir():
+        upload(file, target / name / file.name)
+      continue
+    with full_disk_named(target), new_folder(target, ".new-") as folder:
+      shutil.copytree(source, folder / name)
+      sync_all(folder / name)
+      remove(target / name)
+      (folder / name).rename(target / name)
 
 
 def _save_reader(model: ModelParts, target: Path, **options: Any) -> None:

@@ -24,22 +24,13 @@ T = TypeVar("T")
 
 def read_page(address: str) -> str:
   """Returns the text at an address."""
-
-  def read() -> str:
-    with _open(address) as answer:
-      return answer.read().decode("utf-8", "replace")
-
-  return _tried(address, read)
+  return _tried(address, lambda: _open(address).read()).decode("utf-8", "replace")
 
 
 def size_of(address: str) -> int:
   """Returns the size of a file in bytes."""
-
-  def ask() -> int:
-    with _open(address, "HEAD") as answer:
-      return int(answer.headers.get("Content-Length") or 0)
-
-  return _tried(address, ask)
+  answer = _tried(address, lambda: _open(address, "HEAD"))
+  return int(answer.headers.get("Content-Length") or 0)
 
 
 def fetch(address: str, path: Path, sha1: str, show: Callable[[int], None]) -> None:

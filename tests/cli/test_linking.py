@@ -178,6 +178,10 @@ def test_from_knowledge_to_links(knowledge, tmp_path, one_device, capsys):
   shutil.copytree(f"{run}/model", moved)
   shutil.copytree(more, moved / "knowledge")
   assert load(moved).predict(text, mentions=example["mentions"]) == again
+  load(moved).save(tmp_path / "kept")
+  shutil.rmtree(moved)
+  load(tmp_path / "kept").save(tmp_path / "kept")  # over itself
+  assert load(tmp_path / "kept").predict(text, mentions=example["mentions"]) == again
   known = json.dumps({"text": text, "mentions": [[0, 13]]})
   assert main(["link", run, known]) == main(["link", run, known, "--knowledge", more]) == 0
   alone, beside = (json.loads(x)["links"] for x in capsys.readouterr().out.splitlines()[-2:])
