@@ -13,7 +13,7 @@ from luke_jax.errors import InputError
 from luke_jax.files import FULL, Path
 
 SCHEMES = ("http://", "https://")
-AGENT = "luke_jax (https://pypi.org/project/luke-jax)"  # Wikimedia asks programs who they are
+AGENT = "luke_jax (https://github.com/luke-jax/luke_jax)"  # Wikimedia asks programs who they are
 TRIES, PAUSE = 6, 2.0  # of what fails for the moment; seconds before the second, then twice that
 _PIECE = 1 << 20
 _BUSY = frozenset((408, 429, 500, 502, 503, 504))
