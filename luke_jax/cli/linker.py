@@ -11,18 +11,21 @@ from rich.progress import DownloadColumn, Progress, TimeRemainingColumn, Transfe
 from tyro.conf import Positional, arg
 
 from luke_jax.convert.published import PUBLISHED
-from luke_jax.convert.reading import named_directory
+from luke_jax.convert.reading import named_directory, read_model
 from luke_jax.errors import InputError, check_whole
-from luke_jax.files import Path, in_bucket, read_json, sync_all, write_json
+from luke_jax.files import Path, in_bucket, read_json, remove, sync_all, write_json
 from luke_jax.files.fetch import fetch
 from luke_jax.files.locks import locked, new_folder
 from luke_jax.heads.linking import KNOWLEDGE
-from luke_jax.runs.steps import LOGS, Screen, Step, last_line
+from luke_jax.runs.steps import DONE, LOGS, Screen, Step
 from luke_jax.runs.steps import run as run_steps
 from luke_jax.terminal import Console
+from luke_jax.text.tokenizer_files import has_tokenizer
 from luke_jax.training.metrics import summary_line
 from luke_jax.wiki.dumps import MIRROR, DumpFile, latest
 
+READ = ("read the dump", "tables of pages and links")
+DESCRIBE = "describe the pages"
 MADE = ("build", "tables", KNOWLEDGE)
 NEEDED = 8  # times the size of a dump is the room for what is made of it
 # Hours of a core for a gigabyte of a dump, of long pages and of short ones, by the stages' times in
@@ -64,6 +67,7 @@ def run(
     raise InputError(f"{output}: a bucket; expected a folder of this machine, to copy afterwards")
   if output.exists():
     raise InputError(f"{output}: exists; expected a new folder for the linker")
+  check_model(model)
   console, making = Console(stderr=True), output.with_name(f"{output.name}.making").resolve()
   try:
     with locked(making):
@@ -73,18 +77,31 @@ def run(
       for file in found:
         _fetch(file, making / file.name, console)
       planned = steps(making, found, model, workers, examples)
+      if DESCRIBE not in (read_json(making / DONE) if (making / DONE).exists() else {}):
+        remove(making / KNOWLEDGE)  # of a command that was ended before it said so
       with Screen(console) as shown:
         seconds = run_steps(planned, making, shown.show)
       assemble(making, output)
   except KeyboardInterrupt:
     print("luke-jax: interrupted; the same command continues", file=sys.stderr)
     return 130
-  trained = json.loads(last_line(making / LOGS / f"{planned[-1].name}.txt"))
+  log = (making / LOGS / f"{planned[-1].name}.txt").read_text(encoding="utf-8").splitlines()
+  trained = json.loads(next((x for x in reversed(log) if x.startswith("{")), "{}"))
   scores = {name: value for name, value in trained.items() if name.startswith("dev/")}
   console.print(f'Try it: luke-jax link {output} "…". {making} may be deleted.', soft_wrap=True)
   took = {"seconds": round(sum(seconds.values()))}
   print(summary_line({"output": str(output), "wiki": found[0].name, **scores, **took}))
   return 0
+
+
+def check_model(model: Path) -> None:
+  """Raises InputError for a model that cannot describe entities or be trained."""
+  if str(model) in PUBLISHED and not model.exists():
+    return
+  directory = named_directory(model)
+  if not has_tokenizer(directory):
+    raise InputError(f"{model}: no tokenizer; expected the directory of a whole model")
+  _ = read_model(directory).config.for_fine_tuning
 
 
 def begun(folder: Path, wiki: str, source: str) -> tuple[DumpFile, DumpFile]:
@@ -94,7 +111,13 @@ def begun(folder: Path, wiki: str, source: str) -> tuple[DumpFile, DumpFile]:
     found = latest(wiki, source)
     folder.mkdir(parents=True, exist_ok=True)
     write_json(note, found)
-  pages, items = (DumpFile(*x) for x in read_json(note))
+  try:
+    pages, items = (DumpFile(*x) for x in read_json(note))
+    if any(Path(x.name).name != x.name or x.size < 0 for x in (pages, items)):
+      raise ValueError
+  except (TypeError, ValueError):
+    expected = "expected what this command wrote: remove it"
+    raise InputError(f"{note}: damaged; {expected}") from None
   if not pages.name.startswith(f"{wiki}-"):
     raise InputError(f"{folder}: of {pages.name}; expected {wiki}, or another --output")
   return pages, items
@@ -135,27 +158,31 @@ def steps(
   own = str(model) if published else str(named_directory(model).resolve())
   words = str(published.directory) if published else own
   build, tables, knowledge, run = (str(folder / x) for x in (*MADE, "run"))
-  by = ("--workers", str(workers), "--output")
+  by = ("--workers", str(workers))
   train = ("--train", f"{knowledge}/train.jsonl", "--dev", f"{knowledge}/dev.jsonl")
   train += ("--model", own, "--set", f"task.knowledge={knowledge}", "--output", run)
   described = ("--model", own, "--examples", str(examples), "--output", knowledge)
-  read = ("--tokenizer", words, "--until", "counts", *by, build)
+  read = ("--tokenizer", words, "--until", "counts", "--output", build)
   commands = {
-    "read the dump": ("wiki", "build", dump, *read),
-    "tables of pages and links": ("wiki", "export", build, "--items", items, *by, tables),
-    "describe the pages": ("entities", "describe", tables, *described),
+    READ[0]: ("wiki", "build", dump, *read),
+    READ[1]: ("wiki", "export", build, "--items", items, "--output", tables),
+    DESCRIBE: ("entities", "describe", tables, *described),
     "train the linker": ("train", "linking", *train),
   }
   if published and not published.is_here:
     commands = {f"fetch {own}, {published.size}": ("get", own)} | commands
   names = list(commands)
   needed = {name: (before,) for before, name in itertools.pairwise(names)}
-  return [Step(x, x, commands[x], needed.get(x, ()), long=True) for x in names]
+  makes = dict(zip(names[-2:], (KNOWLEDGE, "run"), strict=True))
+  return [
+    Step(x, x, commands[x], needed.get(x, ()), makes.get(x, ""), long=True, also=by * (x in READ))
+    for x in names
+  ]
 
 
 def assemble(folder: Path, output: Path) -> None:
   """Makes a model with its knowledge in it, whole or not at all."""
-  with new_folder(folder, "assembled-") as made:
+  with new_folder(output.resolve().parent, f".{output.name}-") as made:
     whole, of_training = made / "linker", shutil.ignore_patterns("train.jsonl", "dev.jsonl")
     shutil.copytree(folder / "run/model", whole)
     shutil.copytree(folder / KNOWLEDGE, whole / KNOWLEDGE, ignore=of_training)

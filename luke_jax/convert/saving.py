@@ -76,6 +76,9 @@ def save(
   if dtype not in _DTYPES:
     raise InputError(f"dtype: {dtype!r}; expected one of {', '.join(_DTYPES)}")
   model = model.merged
+  head = model.network.head
+  if head is not None:
+    _check_own(head, Path(path))
   of_labels: Iterable[tuple[str, np.ndarray]] = ()
   if model.config.labels_read_as:
     of_labels = _label_tensors(model, Path(path), dtype)
@@ -96,7 +99,6 @@ def save(
     else:
       write_paddle(folder, form, _renamed(model, form, tensors))
     (folder / "README.md").write_text(model_card(model), encoding="utf-8")
-    head = model.network.head
     write_config(model, folder, dtype=dtype, **({} if head is None else head.write(folder)))
     released, _ = model.config.released_config
     if released and (form in RELEASED_FORMS or model.config.released_always):
@@ -105,20 +107,32 @@ def save(
     _save_own(head, Path(path))
 
 
-def _save_own(head: Head, target: Path) -> None:
-  """Copies what was moved with a model, as a linker's knowledge; what is there already stays."""
+def _check_own(head: Head, target: Path) -> None:
+  """Raises InputError where folders that belong to a model have no place."""
   for name, source in head.own_files.items():
-    if (target / name).exists() and sizes(target / name) == sizes(Path(source)):
+    there = target / name
+    if source and not Path(source).is_dir():
+      raise InputError(f"{source}: no such folder any more; expected the model's {name}")
+    ours = (there / f"{name}.json").is_file() and (in_bucket(there) or not there.is_symlink())
+    if not ours and (there.exists() or (not in_bucket(there) and there.is_symlink())):
+      raise InputError(f"{there}: no {name} of a model; expected none, or another directory")
+
+
+def _save_own(head: Head, target: Path) -> None:
+  """Copies the folders that belong to a model, as a linker's knowledge, and removes another's."""
+  for name, source in head.own_files.items():
+    there = target / name
+    if source and there.exists() and Path(source).resolve() == there.resolve():
       continue
-    if in_bucket(target):
-      for file in Path(source).iterdir():
-        upload(file, target / name / file.name)
-      continue
-    with full_disk_named(target), new_folder(target, ".new-") as folder:
-      shutil.copytree(source, folder / name)
-      sync_all(folder / name)
-      remove(target / name)
-      (folder / name).rename(target / name)
+    remove(there)
+    if source and in_bucket(target):
+      for file in sizes(Path(source)):
+        upload(Path(source, file), there / file)
+    elif source:
+      with full_disk_named(target), new_folder(target, ".new-") as folder:
+        shutil.copytree(source, folder / name)
+        sync_all(folder / name)
+        (folder / name).rename(there)
 
 
 def _save_reader(model: ModelParts, target: Path, **options: Any) -> None:

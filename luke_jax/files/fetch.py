@@ -29,8 +29,7 @@ def read_page(address: str) -> str:
 
 def size_of(address: str) -> int:
   """Returns the size of a file in bytes."""
-  answer = _tried(address, lambda: _open(address, "HEAD"))
-  return int(answer.headers.get("Content-Length") or 0)
+  return _tried(address, lambda: int(_open(address, "HEAD").headers.get("Content-Length") or 0))
 
 
 def fetch(address: str, path: Path, sha1: str, show: Callable[[int], None]) -> None:
@@ -41,7 +40,14 @@ def fetch(address: str, path: Path, sha1: str, show: Callable[[int], None]) -> N
   if path.exists():
     return
   part, size = path.with_name(path.name + ".part"), size_of(address)
-  _tried(address, lambda: _receive(address, part, size, show))
+  while True:
+    there = _size(part)
+    try:
+      _tried(address, lambda: _receive(address, part, size, show))
+      break
+    except InputError:
+      if _size(part) <= there:  # tries are counted anew once something has arrived
+        raise
   with part.open("rb") as file:
     found = hashlib.file_digest(file, "sha1").hexdigest()
   if found != sha1:
@@ -53,10 +59,17 @@ def fetch(address: str, path: Path, sha1: str, show: Callable[[int], None]) -> N
   part.rename(path)
 
 
+def _size(path: Path) -> int:
+  return path.stat().st_size if path.exists() else 0
+
+
 def _receive(address: str, part: Path, size: int, show: Callable[[int], None]) -> None:
-  there = part.stat().st_size if part.exists() else 0
+  there = _size(part)
   if there == size > 0:
     return
+  if there > size > 0:
+    part.unlink()
+    there = 0
   with _open(address, start=there) as answer:
     if answer.status != http.HTTPStatus.PARTIAL_CONTENT:
       there = 0  # the server sends all of it again
@@ -81,10 +94,12 @@ def _tried(address: str, do: Callable[[], T]) -> T:
   for number in range(1, TRIES + 1):
     try:
       return do()
+    except InputError:
+      raise
     except urllib.error.HTTPError as fault:
       last, passes = f"{fault.code} {fault.reason}", fault.code in _BUSY
     except (OSError, http.client.HTTPException, ValueError) as fault:
-      last = str(getattr(fault, "reason", fault))
+      last = str(getattr(fault, "reason", fault)).partition("\n")[0]
       passes = not isinstance(fault, ValueError) and getattr(fault, "errno", None) not in FULL
     if not passes or number == TRIES:
       break

@@ -8,7 +8,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float
 
-from luke_jax.files import Path
+from luke_jax.files import Path, in_bucket
 from luke_jax.heads.labels import ENDS, STARTS, Places
 from luke_jax.models.head import Head, Outputs, SavedHead, States, Tables
 from luke_jax.models.system import Backbone
@@ -55,14 +55,15 @@ class LinkingHead(Head):
 
   @property
   def own_files(self) -> Mapping[str, str]:
-    """Returns the knowledge that was moved with the model."""
-    return {KNOWLEDGE: self.knowledge} if self.knowledge else {}
+    """Returns the knowledge that was moved with the model, "" if it lies elsewhere."""
+    return {KNOWLEDGE: self.knowledge}
 
   @classmethod
   def saved(cls, backbone: Backbone, saved: SavedHead) -> Self:
     """Returns the head that a model's files describe."""
     entry = saved.entries.get(ENTRY, {})
     beside = saved.directory / KNOWLEDGE
+    beside = beside if in_bucket(beside) else beside.absolute()
     return cls(
       backbone.numerics_of(cls.kind),
       entry["vectors"],

@@ -59,7 +59,7 @@ def task_of(
     raise InputError(f"untrained: {', '.join(model.report.missing[:3])}; expected a trained head")
   head = model.network.head
   if head:
-    changes = {**head.own_files, **changes, **head.task_settings}
+    changes = {**{x: y for x, y in head.own_files.items() if y}, **changes, **head.task_settings}
   return task_with(chosen, model.rest, model.labels, model.config, **changes)
 
 

@@ -91,7 +91,10 @@ class Head(nn.Module):
 
   @property
   def own_files(self) -> Mapping[str, str]:
-    """Returns the settings of a task that name files beside the model's; others may be given."""
+    """Returns the settings of a task that name folders beside a model's files, "" for none there.
+
+    Others may be given.
+    """
     return {}
 
   def check_inputs(self, inputs: Mapping[str, np.ndarray]) -> None:

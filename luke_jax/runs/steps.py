@@ -46,6 +46,7 @@ class Step(NamedTuple):
   needs: tuple[str, ...] = ()
   makes: str = ""  # in the folder of all steps; nothing for a file or what lies elsewhere
   long: bool = False
+  also: tuple[str, ...] = ()  # arguments that change nothing of what is made
 
   @property
   def command(self) -> str:
@@ -174,7 +175,7 @@ def _start(step: Step, folder: Path, cores: Cores, where: Where) -> Child:
   log = folder / LOGS / f"{step.name}.txt"
   with log.open("w", encoding="utf-8") as file:
     process = subprocess.Popen(
-      [sys.executable, "-m", "luke_jax", *step.arguments],
+      [sys.executable, "-m", "luke_jax", *step.arguments, *step.also],
       cwd=where.directory,
       env=os.environ | where.environment,
       stdin=subprocess.DEVNULL,

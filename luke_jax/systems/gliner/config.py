@@ -154,7 +154,9 @@ class GlinerConfig(System):
       raise InputError(f"{path}: span_mode: {mode!r}; expected 'markerV0' or 'token_level'")
     two = raw.get("labels_encoder") or raw.get("labels_encoder_config")
     fields: dict[str, Any] = {
-      **{x.name: raw[x.name] for x in dataclasses.fields(GlinerConfig) if raw.get(x.name)},
+      **{
+        x.name: raw[x.name] for x in dataclasses.fields(GlinerConfig) if raw.get(x.name) is not None
+      },
       "encoder": _inner(raw, "encoder_config", "model_name", path),
       "labels_encoder": _inner(raw, "labels_encoder_config", "labels_encoder", path)
       if two
@@ -241,6 +243,8 @@ def _inner(raw: Mapping[str, Any], field: str, source: str, path: Path) -> Syste
     if found is None:
       raise InputError(f"{path}: {field}: missing; expected the config.json of {name} as it")
     return found
+  if not isinstance(entries, dict):
+    raise InputError(f"{path}: {field}: {entries!r:.60}; expected the config.json of a model in it")
   kind = entries.get("model_type", "deberta-v2")
   system = table.system_of(kind) if kind in INNER else None
   if system is None:

@@ -7,6 +7,7 @@ doctors write. The words are English.
 import bisect
 import functools
 import re
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from luke_jax.tasks.facts.files import FactsExample
@@ -24,12 +25,15 @@ def _words(*alternatives: str) -> re.Pattern[str]:
 _BEFORE = _words(
   # With "that", up to the end of the sentence.
   r"(?:den(?:y|ied|ies|ying)"
-  r"|(?:claim|wish|imagin|pretend|doubt|suspect|suppos|believ|hop|fear)\w*|without proof,"
+  r"|(?:claim|wish|imagin|pretend|(?<!no )doubt|suspect|suppos|believ|hop|fear)\w*|without proof,"
   r"|(?:wrong|false)ly \w+|false|untrue|not true|mistake to \w+|rumou?r(?: \w+){0,2}"
   r"|myth|legend|story"
   r"|(?:no|little|any) (?:\w+ )?(?:evidence|proof)|(?:nobody|no one)(?: \w+){1,2}) that\b",
-  r"(?:not|(?<=n)[o’']t)\b(?! (?:only|just|merely|until|unlike|least|far)\b)",
-  r"(?:\w+n['’]t|cannot|never|neither|nor|nobody|no one|none of|without|instead of|rather than)\b",
+  r"(?:not|(?<=n)[o’']t)\b"
+  r"(?! (?:only|just|merely|until|unlike|least|far|hesitate|to be confused)\b)",
+  r"(?:\w+n['’]t|isnt|cannot|never|neither|nor|nobody|no one|none of|instead of|rather than)\b",
+  r"without\b(?! (?:\w+ )?(?:doubt|question|exception))",
+  r"(?:perhaps|probably|possibly|by no means|anything but|contrary to|far from)\b",
   r"(?:unable to|in vain|reportedly|by (?:some|many) accounts|all but(?! (?:all|one|two|\d)))\b",
   r"(?:almost|nearly)\b(?! (?:all|every|\d))",
   r"(?:refus|declin|den[iy]|reject|fail|hesitat)(?:e|ed|es|ied|ies|ying|ing)?"
@@ -50,51 +54,69 @@ _AFTER = _words(
   r"(?:or so (?:it|he|she|they|the)|so (?:ran|went|runs|goes) the (?:story|rumou?r)"
   r"|according to (?:an? |some )?(?:rumou?rs?|gossip|legend)|if (?:all|things) had)\b",
   r"(?:it is|they|people|some|rivals) (?:\w+ )?(?:said|say|claim|claimed|believe)\b(?=\W*$)",
-  r"(?:was|were|is|has|have) (?:never|not) (?:been )?(?:confirmed|proved|proven|true|signed)\b",
+  r"(?:was|were|is|has|have) (?:never|not) (?:been )?(?:confirmed|proved|proven|true|signed)\b"
+  r"(?! (?:as|guilty|by|to|innocent))",
   r"(?:came to nothing|fell through)\b",
 )
-# What was, and is no more.
+# What was, and is no more; and relations that once they hold always do.
 _ENDED = _words(
-  r"(?:former|ex-|no longer|used to|divorced|ceased|left|resigned|stepped down|quit)\b"
+  r"(?:former|ex-|no longer|used to|divorced|ceased|resigned|stepped down|quit"
+  r"|left(?! (?:bank|hand|school|side|wing)))\b"
 )
+LASTING = {
+  *("author", "child", "composer", "creator", "date of birth", "date of death", "director"),
+  *("educated at", "father", "founded by", "inception", "lyrics by", "mother", "performer"),
+  *("place of birth", "place of death", "publication date", "screenwriter", "sibling"),
+}
 _CLAUSE_END = re.compile(
-  r"[;:]|,? (?:but|although|though|yet) "
-  r"|, (?:and|who|which|where|while|so|then|an?|the|he|she|it|they|his|her|its) "
+  r"[;:)]|[?!][\"”]|,? (?:but|although|though|yet) "
+  r"| and (?:was|is|were|are|had|lived|died|became|joined|married|founded) "
+  r"|, (?:and|who|which|where|while|so|then|was|is|were|born|died|an?|the|he|she|it|they|his|her"
+  r"|its) "
 )
 
 
 class Cues(NamedTuple):
   """Places in a sentence of what denies, in order, and whether it is a question."""
 
-  before: tuple[Bounds, ...]
-  reaches: tuple[int, ...]  # where the clause of each of them ends
+  before: tuple[int, ...]
+  reaches: tuple[int, ...]  # how far each and those before it reach, to the end of a clause
   after: int  # where the last of those begins that deny what precedes, -1 for none
   ended: tuple[int, ...]
   question: bool
 
   @classmethod
-  def of(cls, text: str, start: int, end: int) -> "Cues":
-    """Returns those of the sentence `text[start:end]`."""
-    clauses = [x.start() for x in _CLAUSE_END.finditer(text, start, end)] + [end]
-    before = tuple(x.span() for x in _BEFORE.finditer(text, start, end))
-    reaches = tuple(
-      end if text.endswith("that", *x) else clauses[bisect.bisect_left(clauses, x[1])]
-      for x in before
-    )
-    after = max((x.start() for x in _AFTER.finditer(text, start, end)), default=-1)
-    ended = tuple(x.start() for x in _ENDED.finditer(text, start, end))
-    return cls(before, reaches, after, ended, text[start:end].rstrip().endswith("?"))
+  def of(cls, text: str, start: int, end: int, names: Sequence[Bounds]) -> "Cues":
+    """Returns those of the sentence `text[start:end]`; a word of a name is none."""
+    starts = [x[0] for x in names]
 
-  def deny(self, first: Bounds, second: Bounds) -> bool:
-    """Returns true if what two mentions, in this order, have to do with each other is denied."""
+    def places(pattern: re.Pattern[str]) -> list[Bounds]:
+      spans = (x.span() for x in pattern.finditer(text, start, end))
+      numbers = ((x, bisect.bisect_right(starts, x[0]) - 1) for x in spans)
+      return [x for x, number in numbers if number < 0 or names[number][1] <= x[0]]
+
+    clauses = [x.start() for x in _CLAUSE_END.finditer(text, start, end)] + [end]
+    before, reach, reaches = places(_BEFORE), start, []
+    for x in before:
+      whole = text.endswith("that", *x)
+      reach = max(reach, end if whole else clauses[bisect.bisect_left(clauses, x[1])])
+      reaches.append(reach)
+    after = max((x[0] for x in places(_AFTER)), default=-1)
+    ended = tuple(x[0] for x in places(_ENDED))
+    question = re.search(r"\?\W*$", text[max(start, end - 20) : end]) is not None
+    return cls(tuple(x[0] for x in before), tuple(reaches), after, ended, question)
+
+  def deny(self, first: Bounds, second: Bounds, *, ends: bool) -> bool:
+    """Returns true if what two mentions, in this order, have to do with each other is denied.
+
+    What `ends` is denied too by being over.
+    """
     if self.question or self.after >= second[1]:
       return True
-    number = bisect.bisect_left(self.before, (second[0],)) - 1
-    if number >= 0 and first[0] <= self.before[number][0] < first[1]:
-      number = -1  # it is a part of the name
+    number = bisect.bisect_left(self.before, second[0]) - 1
     if number >= 0 and self.reaches[number] > second[0]:
       return True
-    near = bisect.bisect_left(self.ended, second[0]) - 1
+    near = bisect.bisect_left(self.ended, second[0]) - 1 if ends else -1
     return near >= 0 and (self.ended[near] >= first[1] or 0 < first[0] - self.ended[near] <= NEAR)
 
 
@@ -104,15 +126,19 @@ class Denials:
   def __init__(self, example: FactsExample) -> None:
     """Reads nothing yet."""
     self._example = example
-    self._cues = functools.cache(lambda number: Cues.of(example.text, *example.edges[number]))
+    self._names = sorted(x for name in example.names for x in name.mentions)
+    self._cues = functools.cache(self._read)
 
-  def __call__(self, head: int, tail: int) -> bool:
+  def __call__(self, head: int, tail: int, label: str = "") -> bool:
     """Returns true if two names share sentences, all of which deny what they say of them."""
-    places = self._example.places
+    places, ends = self._example.places, label not in LASTING
     shared = places[head] & places[tail]
-    return bool(shared) and all(self._in(number, head, tail) for number in shared)
+    return bool(shared) and all(self._in(number, head, tail, ends=ends) for number in shared)
 
-  def _in(self, number: int, head: int, tail: int) -> bool:
+  def _read(self, number: int) -> Cues:
+    return Cues.of(self._example.text, *self._example.edges[number], self._names)
+
+  def _in(self, number: int, head: int, tail: int, *, ends: bool) -> bool:
     start, end = self._example.edges[number]
     heads, tails = (
       [x for x in self._example.names[name].mentions if start <= x[0] < end]
@@ -124,4 +150,4 @@ class Denials:
       ((x, y) for x in heads for y in tails),
       key=lambda x: max(x[0][0] - x[1][1], x[1][0] - x[0][1]),
     )
-    return self._cues(number).deny(*sorted(pair))
+    return self._cues(number).deny(*sorted(pair), ends=ends)

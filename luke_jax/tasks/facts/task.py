@@ -200,7 +200,7 @@ class Facts(TextTask[FactsExample, list[Fact]]):
   ) -> Iterator[Fact]:
     denials = Denials(example) if self.language else None
     for (head, tail, label), logit in found.items():
-      if denials and denials(head, tail):
+      if denials and denials(head, tail, self.labels[label]):
         continue
       nearest = _nearest(example, head, tail)
       chance = 1 / (1 + math.exp(-logit))

@@ -27,6 +27,9 @@ def example(text, *names):
     "Ana didn't join Rome.",
     "Ana did not, as planned, move to Rome.",
     "Is Ana from Rome?",
+    '"Was Ana born in Rome?"',
+    "Ana was by no means born in Rome.",
+    "It is false that Ana never slept, and that she owned Rome.",
     "Ana refused to move to Rome.",
     "Ana would have studied in Rome.",
     "Ana very nearly moved to Rome.",
@@ -52,6 +55,10 @@ def test_what_a_sentence_denies(text):
   "text",
   [
     "Ana was born in Rome.",
+    "Ana, who never married, died in Rome.",
+    "Ana never married and died in Rome.",
+    "There is no doubt that Ana was born in Rome.",
+    "Ana (not to be confused with Bo) is from Rome.",
     "Ana not only lived in Rome.",
     "Ana did not join Rome; Ana runs Rome.",  # of two in a sentence, the nearest mentions tell
     "Ana has never lived in Rome. Ana was born in Rome.",
@@ -68,6 +75,17 @@ def test_what_it_does_not(text):
 
 def test_a_word_of_a_name_denies_nothing():
   assert not Denials(example("Never Say Never was sung by Ana.", "Never Say Never", "Ana"))(0, 1)
+
+
+def test_what_is_over_denies_what_ends():
+  denials = Denials(example("The former minister Ana was born in Rome.", "Ana", "Rome"))
+  assert denials(0, 1, "residence") and not denials(0, 1, "place of birth")
+
+
+def test_a_title_beside_a_denial_hides_nothing():
+  text = "It is not true that Never Land was written by Ana."
+  assert Denials(example(text, "Never Land", "Ana"))(0, 1)
+  assert not Denials(example("Ana sang Never Land in Rome.", "Ana", "Rome", "Never Land"))(0, 1)
 
 
 def test_a_task_of_a_language_gives_no_denied_facts():
