@@ -16,6 +16,8 @@ from luke_jax.systems.bert import CamembertConfig
 
 # A CamemBERT is RoBERTa's code under another name: one of the two is enough for costly proofs.
 DISTINCT = tuple(system for system in systems() if system is not CamembertConfig)
+# A GLiNER is read, and neither trained nor exported.
+TRAINED = tuple(system for system in DISTINCT if system.name != "gliner")
 
 WORDS, ENTITIES = 101, 53  # no other size of the small configs, nor sums of theirs
 _SMALL = {
@@ -50,10 +52,9 @@ OF_WORDS = (
 )  # their heads of entities read words as BERT's do
 WITH_PROGRAM = [
   (system, kind)
-  for system in DISTINCT
+  for system in TRAINED
   for kind in class_names(system)
   if kind not in ("linking", "match")
-  and system.name != "gliner"  # which is not exported
   and (system.name not in OF_WORDS or kind in ("none", "masked", "text", "token", "answer"))
 ]
 

@@ -13,7 +13,7 @@ from goldens.training.replay import distances, read, replay
 from hypothesis import given
 from hypothesis import strategies as st
 from networks import network
-from small_systems import DISTINCT, small
+from small_systems import TRAINED, small
 
 from luke_jax.errors import InputError
 from luke_jax.heads.kinds import class_names, kind_of
@@ -213,7 +213,7 @@ FORMS = {
 # One form of each class, that with all parameters there may be, and all of LUKE's pretraining.
 CLASSES = [
   (system, name, form)
-  for system in DISTINCT
+  for system in TRAINED
   for name in class_names(system).values()
   for form in (FORMS if name == "LukeForMaskedLM" else ["untied"])
 ]

@@ -115,7 +115,6 @@ def test_a_run_ends_once_scores_are_no_better(shared, tmp_path, monkeypatch):
   assert train(chosen, tmp_path)["step"] == 8
 
 
-@pytest.mark.slow
 def test_a_run_of_some_seconds_ends_and_is_done(shared, tmp_path, monkeypatch):
   """Its programs are those of the test before."""
   monkeypatch.setattr(pace, "CLOSING", 0.0)
