@@ -41,7 +41,7 @@ def options(directory: Path) -> str:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Units:
-  """What the cores of a chip have, and how fast they run."""
+  """Units of the cores of a chip, and how fast they run."""
 
   chip: str
   clock: float  # cycles per second, at which the matrix units reach the published peak

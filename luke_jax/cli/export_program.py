@@ -86,11 +86,7 @@ def run(
   if model.network.head and not model.network.head.exported:
     expected = "expected luke-jax serve, or another model"
     raise InputError(f"{source}: a {model.architecture} is not exported; {expected}")
-  examples = None
-  if check is not None:
-    with at(source):
-      task = task_of(model)
-    examples = _examples(model, form.of(task), check)
+  examples = None if check is None else _examples(model, source, form, check)
   specs = symbolic_inputs(model)
   if output is not None:
     save(model, output)
@@ -103,7 +99,9 @@ def run(
     return 0 if examples is None else _write_int8(model, examples, directory, most_lost)
 
 
-def _examples(model: ModelParts, task: TextTask, file: Path) -> Examples:
+def _examples(model: ModelParts, source: Path, form: FileOptions, file: Path) -> Examples:
+  with at(source):
+    task = form.of(task_of(model))
   faults = Faults()
   examples = checked(task, read_examples(task, str(file), faults), faults)
   if not examples:

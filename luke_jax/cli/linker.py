@@ -72,7 +72,7 @@ def run(
   try:
     with locked(making):
       found = begun(making, wiki, source)
-      console.print(cost(found, workers), soft_wrap=True)
+      console.print(cost(found), soft_wrap=True)
       check_room(making, found)
       for file in found:
         _fetch(file, making / file.name, console)
@@ -123,13 +123,13 @@ def begun(folder: Path, wiki: str, source: str) -> tuple[DumpFile, DumpFile]:
   return pages, items
 
 
-def cost(files: tuple[DumpFile, DumpFile], workers: int) -> str:
+def cost(files: tuple[DumpFile, DumpFile]) -> str:
   """Returns what making a linker of a dump costs, in a line."""
-  size = sum(file.size for file in files)
-  least, most = (x * files[0].size / 1e9 / workers + TRAINING for x in HOURS)
+  size, cores = sum(file.size for file in files), os.cpu_count() or 1
+  least, most = (x * files[0].size / 1e9 / cores + TRAINING for x in HOURS)
   return (
     f"{files[0].name}: {size / 1e6:,.0f} MB to fetch, about {NEEDED * size / 1e9:.1f} GB of disk,"
-    f" {least:.1f} to {most:.1f} hours with {workers} workers: the shorter its pages, the longer"
+    f" {least:.1f} to {most:.1f} hours on {cores} cores: the shorter its pages, the longer"
   )
 
 

@@ -92,10 +92,9 @@ def read_model(
       file = source.tensors.naming.vocabulary
       raise InputError(f"no {file}; expected the vocabularies of these tensors in it")
     model = ModelParts(network, params, described.labels, *text, report, described.rest)
-    if source.described.config.labels_read_as:
-      model = dataclasses.replace(model, whole_reader=source.directory)
-    elif (source.directory / READER).is_dir():
-      model = dataclasses.replace(model, whole_reader=source.directory / READER)
+    own = source.described.config.labels_read_as
+    if (reader := source.directory / ("" if own else READER)).is_dir():
+      model = dataclasses.replace(model, whole_reader=reader)
     model = text_side.add_markers(model)
     text_side.check_sizes(model)
     model = text_side.add_second_mask(model, source.archive)

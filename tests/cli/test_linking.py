@@ -182,6 +182,14 @@ def test_from_knowledge_to_links(knowledge, tmp_path, one_device, capsys):
   shutil.rmtree(moved)
   load(tmp_path / "kept").save(tmp_path / "kept")  # over itself
   assert load(tmp_path / "kept").predict(text, mentions=example["mentions"]) == again
+  linker.save(tmp_path / "kept")  # whose knowledge lies elsewhere
+  assert not (tmp_path / "kept/knowledge").exists()
+  theirs = tmp_path / "theirs/knowledge/thesis.txt"
+  theirs.parent.mkdir(parents=True)
+  theirs.write_text("mine")
+  with pytest.raises(InputError, match="knowledge: no knowledge of a model; expected none"):
+    linker.save(tmp_path / "theirs")
+  assert [x.name for x in theirs.parent.iterdir()] == ["thesis.txt"]
   known = json.dumps({"text": text, "mentions": [[0, 13]]})
   assert main(["link", run, known]) == main(["link", run, known, "--knowledge", more]) == 0
   alone, beside = (json.loads(x)["links"] for x in capsys.readouterr().out.splitlines()[-2:])

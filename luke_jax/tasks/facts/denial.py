@@ -29,8 +29,7 @@ _BEFORE = _words(
   r"|(?:wrong|false)ly \w+|false|untrue|not true|mistake to \w+|rumou?r(?: \w+){0,2}"
   r"|myth|legend|story"
   r"|(?:no|little|any) (?:\w+ )?(?:evidence|proof)|(?:nobody|no one)(?: \w+){1,2}) that\b",
-  r"(?:not|(?<=n)[o’']t)\b"
-  r"(?! (?:only|just|merely|until|unlike|least|far|hesitate|to be confused)\b)",
+  r"not\b(?! (?:only|just|merely|until|unlike|least|far|hesitate|to be confused)\b)",
   r"(?:\w+n['’]t|isnt|cannot|never|neither|nor|nobody|no one|none of|instead of|rather than)\b",
   r"without\b(?! (?:\w+ )?(?:doubt|question|exception))",
   r"(?:perhaps|probably|possibly|by no means|anything but|contrary to|far from)\b",
@@ -121,7 +120,7 @@ class Cues(NamedTuple):
 
 
 class Denials:
-  """What the sentences of an example deny; each is read once."""
+  """Denials in the sentences of an example, each of which is read once."""
 
   def __init__(self, example: FactsExample) -> None:
     """Reads nothing yet."""
