@@ -17,8 +17,8 @@ REPOSITORY = "https://github.com/luke-jax/luke_jax"
 CHAPTERS = {
   "First minutes": "docs/README docs/howto/install docs/english docs/python docs/pictures",
   "Your own data": """docs/howto/own-data docs/howto/label-studio docs/howto/nested
-    docs/howto/labels docs/howto/few-shot-ner docs/howto/triples docs/howto/linking docs/howto/own-entities
-    docs/howto/classify-texts docs/howto/tags-or-spans docs/howto/fast-ner
+    docs/howto/labels docs/howto/few-shot-ner docs/howto/triples docs/howto/linking
+    docs/howto/own-entities docs/howto/classify-texts docs/howto/tags-or-spans docs/howto/fast-ner
     docs/howto/long-documents docs/howto/offsets docs/howto/adapters docs/howto/mluke
     docs/howto/trackers docs/howto/from-flax""",
   "In production": """docs/howto/serving docs/howto/onnx docs/howto/spacy docs/howto/uploading
