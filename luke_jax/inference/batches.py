@@ -6,7 +6,7 @@ A shape more is compiled if it saves more than compiling takes.
 import contextlib
 import functools
 from collections import Counter, defaultdict
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import jax
@@ -95,8 +95,8 @@ def compiled_shapes(config: Any) -> CompiledShapes:
 
 
 @functools.lru_cache(maxsize=8)  # a caller may predict one text at a time
-def shapes_of(backbone: Backbone) -> CompiledShapes:
-  """Returns the shapes that were compiled so far for a model."""
+def shapes_of(backbone: Backbone, of: str = "logits") -> CompiledShapes:
+  """Returns the shapes that were compiled so far for a model, of the programs for its logits."""
   return compiled_shapes(backbone.config)
 
 
@@ -150,7 +150,7 @@ class PaddedGroup(NamedTuple):
 
 def batches(
   rows: Sequence[Row],
-  task: TextTask,
+  longest: Sizes,
   limit: int,
   shapes: CompiledShapes,
   *,
@@ -168,12 +168,12 @@ def batches(
   by_size: dict[Sizes, list[int]] = {}
   for i, row in enumerate(rows):
     entities = len(row.entity_ids) if entity_tokens else 0
-    least = Sizes(len(row.input_ids), entities, task.sizes.mention)
-    by_size.setdefault(_size(least, task, close), []).append(i)
+    least = Sizes(len(row.input_ids), entities, longest.mention)
+    by_size.setdefault(_size(least, longest, close), []).append(i)
   joined: dict[Sizes, list[int]] = {}
   for size in largest_first(by_size):
     alike = by_size[size]
-    chosen = shapes.size(size, _size(size, task, roomy), len(alike))
+    chosen = shapes.size(size, _size(size, longest, roomy), len(alike))
     joined.setdefault(chosen, []).extend(alike)
   for size, alike in joined.items():
     most = max(1, limit // tokens(size))
@@ -189,25 +189,43 @@ def outputs(
   model: ModelParts, task: TextTask, rows: Sequence[Row], pad_entity: int, shapes: CompiledShapes
 ) -> dict[str, list[np.ndarray]]:
   """The logits of every row, as wide as the row's batch happened to be."""
+  backbone, entity_tokens = model.backbone, model.backbone.entities > 0
+
+  def run(some: Sequence[Row], size: Sizes) -> Mapping[str, Any]:
+    size = size if entity_tokens else task.row_sizes(backbone, size.words)
+    return _outputs(model, Running(task).inputs(backbone, some, size, pad_entity))
+
+  most = task.sizes._replace(words=task.words)
+  found = computed(rows, most, run, shapes, entity_tokens=entity_tokens, needed=task.needed)
+  return dict(found)
+
+
+def computed(
+  rows: Sequence[Row],
+  most: Sizes,
+  run: Callable[[Sequence[Row], Sizes], Mapping[str, Any]],
+  shapes: CompiledShapes,
+  *,
+  entity_tokens: bool = True,
+  needed: Callable[[np.ndarray], np.ndarray] = np.asarray,
+) -> Mapping[str, list[np.ndarray]]:
+  """Returns what a function of batches computes for every row; it pads rows to a size."""
   limit = TOKENS.get(jax.default_backend(), MOST_TOKENS)
   waiting: list[tuple[list[int], Mapping[str, Any]]] = []
   collected: dict[str, list[Any]] = {}
 
   def collect() -> None:
-    numbers, logits = waiting.pop(0)
-    for name, values in jax.device_get(logits).items():
+    numbers, arrays = waiting.pop(0)
+    for name, values in jax.device_get(arrays).items():
       check_finite(name, values)
       of_rows = collected.setdefault(name, [None] * len(rows))
       for i, value in zip(numbers, values, strict=False):
-        of_rows[i] = task.needed(value)
+        of_rows[i] = needed(value)
 
-  backbone, entity_tokens = model.backbone, model.backbone.entities > 0
-  for batch in batches(rows, task, limit, shapes, entity_tokens=entity_tokens):
+  for batch in batches(rows, most, limit, shapes, entity_tokens=entity_tokens):
     some = [rows[i] for i in batch.rows]
     some += some[-1:] * (batch.height - len(some))
-    size = batch.size if entity_tokens else task.row_sizes(backbone, batch.size.words)
-    arrays = Running(task).inputs(backbone, some, size, pad_entity)
-    waiting.append((batch.rows, _outputs(model, arrays)))
+    waiting.append((batch.rows, run(some, batch.size)))
     if len(waiting) > AHEAD:
       collect()
   while waiting:
@@ -235,10 +253,10 @@ def _next(rows: int, size: Sizes, shapes: CompiledShapes) -> int:
   return padded // 2 if saves and shapes.has(size, padded // 2) else rows
 
 
-def _size(least: Sizes, task: TextTask, widths: Widths) -> Sizes:
+def _size(least: Sizes, longest: Sizes, widths: Widths) -> Sizes:
   return Sizes(
-    _width(least.words, widths.words, task.words),
-    _width(least.entities, widths.entities, task.sizes.entities),
+    _width(least.words, widths.words, longest.words),
+    _width(least.entities, widths.entities, longest.entities),
     least.mention,
   )
 

@@ -12,7 +12,7 @@ from luke_jax.tasks.ner.task import NamedEntities
 from luke_jax.text import Row
 from luke_jax.text.rows import Sizes
 
-TASK = NamedEntities(words=512, entities=64)
+TASK = NamedEntities(words=512, entities=64).sizes
 ASKED = st.builds(Sizes, st.sampled_from([32, 64, 512]), st.sampled_from([1, 16, 64]), st.just(30))
 ROOMY = Sizes(512, 64, 30)
 LENGTHS = st.lists(st.tuples(st.integers(1, 512), st.integers(1, 64)), max_size=60)

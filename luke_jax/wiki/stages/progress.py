@@ -10,10 +10,19 @@ from rich.text import Text
 
 from luke_jax.files import read_json
 from luke_jax.terminal import Console
-from luke_jax.wiki.stages.stage import Done, Engine, Stage, finish, finished, shard_notes, under_way
+from luke_jax.wiki.stages.stage import (
+  PARTLY,
+  Done,
+  Engine,
+  Stage,
+  finish,
+  finished,
+  shard_notes,
+  under_way,
+)
 
 _SECONDS = 0.5  # between two looks at the notes of the shards that are done
-_UNITS = ("pages", "records")
+_UNITS = ("pages", "records", "texts")
 
 
 class StageProgress:
@@ -75,7 +84,9 @@ class StageProgress:
       for shard, path in shard_notes(stage.folder).items():
         if shard not in amounts:
           amounts[shard] = (read_json(path) or {}).get("counts", {})
-      self._update(task, list(amounts.values()), stage.shards if last else len(amounts))
+      notes = shard_notes(stage.folder, PARTLY).items()
+      partly = [read_json(path) or {} for shard, path in notes if shard not in amounts]
+      self._update(task, [*amounts.values(), *partly], stage.shards if last else len(amounts))
       if last:
         return
 

@@ -1,0 +1,235 @@
+"""A corpus: shards of texts in, shards with answers out, each whole or not at all."""
+
+import contextlib
+import dataclasses
+import hashlib
+import itertools
+import json
+import typing
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from luke_jax import __version__
+from luke_jax.convert.parts import ModelParts
+from luke_jax.errors import InputError
+from luke_jax.files import Path, in_bucket, is_there, sample, sizes, whole
+from luke_jax.files.locks import locked
+from luke_jax.formats.files import Faults, json_object, of_corpus, read_text
+from luke_jax.formats.shards import FORMS, output_name, plain, rows, schema_with, written
+from luke_jax.inference.batches import compiled_shapes
+from luke_jax.inference.predicting import Abstaining, predictions
+from luke_jax.inference.text_vectors import OF_SPANS, Pool, vectors_of
+from luke_jax.tasks.contract import TextTask
+from luke_jax.tasks.predictions import Number
+from luke_jax.text import TextInput
+from luke_jax.wiki.stages.progress import StageProgress
+from luke_jax.wiki.stages.stage import NOTES, PARTLY, Done, Engine, Stage, check_same
+
+ROWS = 4096  # that are in memory together, and sorted by length
+FAULTY = ".faulty.jsonl"  # after the name of a shard: its faulty rows
+# Columns that have answers where people gave some.
+_GIVEN = {"label", "labels", "spans", "answers", "facts", "ner_tags", "tags", "entities", "ents"}
+
+Answer = Callable[[Sequence[Any], Faults], Iterable[Any]]
+
+
+class Answerer(NamedTuple):
+  """A model at work on a corpus: the column that it fills, its type, and how it reads a row.
+
+  `begin` returns the function that answers the examples of a shard.
+  """
+
+  column: str
+  kind: Any
+  parse: Callable[[Mapping[str, Any], str, str], Any]
+  begin: Callable[[], Answer]
+  unread: frozenset[str] = frozenset()
+
+
+def predictor(model: ModelParts, abstaining: Abstaining) -> Answerer:
+  """Returns what gives texts the predictions of a task, in lists of what has names and scores."""
+  task = abstaining.task
+
+  def begin() -> Answer:
+    shapes = compiled_shapes(model.config)  # so that no other shard decides on padding
+
+    def answer(examples: Sequence[Any], faults: Faults) -> Iterator[Any]:
+      for example, found in predictions(model, task, examples, faults, shapes=shapes):
+        yield _listed(task, example, abstaining.kept(found))
+
+    return answer
+
+  unread = frozenset(_GIVEN - task.fields.keys())
+  return Answerer("prediction", _kind(task), task.parse, begin, unread)
+
+
+def _kind(task: TextTask) -> Any:
+  """Returns the type of a task's answers; a text of JSON for a task that does not say one."""
+  answer = task.answer
+  if answer is not None and dataclasses.is_dataclass(answer):  # a list with more beside it
+    answer = typing.get_args(typing.get_type_hints(answer)[dataclasses.fields(answer)[0].name])[0]
+  return list[answer] if answer else str
+
+
+def _listed(task: TextTask, example: Any, found: Any) -> Any:
+  if task.answer is None:
+    return json.dumps(task.to_prediction(example, found), ensure_ascii=False)
+  if isinstance(found, Number):
+    return [{"label": None, "score": found.value}]
+  return [found] if isinstance(found, tuple) else list(found)
+
+
+def embedder(model: ModelParts, pool: Pool) -> Answerer:
+  """Returns what gives texts their vectors, or those of their `spans` or their `prediction`."""
+  of_spans = pool in OF_SPANS
+
+  def parse(value: Mapping[str, Any], id: str, place: str) -> TextInput:
+    text = read_text(value, place)
+    if not of_spans:
+      return TextInput(text.text)
+    spans = value.get("spans", value.get("prediction"))
+    if not isinstance(spans, list):
+      raise InputError(f"{place}: no spans; expected a list of them, or of what predict finds")
+    pairs = [[x["start"], x["end"]] if isinstance(x, dict) else list(x)[:2] for x in spans]
+    return TextInput(text.text, [text.span(x, "spans") for x in pairs])
+
+  def begin() -> Answer:
+    shapes = compiled_shapes(model.config)
+    return lambda inputs, _: vectors_of(model, inputs, pool, shapes)
+
+  name, kind = ("vectors", list[list[np.float32]]) if of_spans else ("vector", list[np.float32])
+  return Answerer(name, kind, parse, begin)
+
+
+class Shard(NamedTuple):
+  """A file of a corpus, and the name in the output of that with its answers."""
+
+  source: Path
+  name: str
+
+
+def shards_of(sources: Sequence[str], output: Path) -> list[Shard]:
+  """Returns the shards of files, folders and patterns of names; what is in `output` is none."""
+  files: dict[tuple[str, ...], Path] = {}
+  for source in sources:
+    shards = [path for path in matching(source) if output_name(path.name)]
+    if not (is_there(source) and shards == [Path(source)]):
+      inside = _place(output)
+      shards = [x for x in shards if FAULTY not in x.name and _place(x)[: len(inside)] != inside]
+    if not shards:
+      raise InputError(f"{source}: no shards; expected files of {FORMS}")
+    files |= {_place(path): path for path in shards}
+  columns = zip(*(place[:-1] for place in files), strict=False)
+  shared = sum(1 for _ in itertools.takewhile(lambda x: len(set(x)) == 1, columns))
+  names: dict[str, Path] = {}
+  for place, path in sorted(files.items()):
+    name = "/".join([*place[shared:-1], output_name(path.name) or ""])
+    if name in names or place[shared] == NOTES:
+      other = names.get(name, f"the command's own folder {NOTES}")
+      raise InputError(f"{path}: its answers and {other} would be one; expected another name")
+    names[name] = path
+  return [Shard(path, name) for name, path in names.items()]
+
+
+def _place(path: Path) -> tuple[str, ...]:
+  """Returns the parts of a whole path; a link is itself, not what it leads to."""
+  return (path if in_bucket(path) else path.absolute()).parts
+
+
+def is_pattern(name: str) -> bool:
+  """Returns whether a name may stand for several."""
+  return bool(set(name) & set("*?[")) and not is_there(name)
+
+
+def matching(source: str) -> Iterable[Path]:
+  """Returns a file, the files below a folder, or those that a pattern, texts/*.jsonl, names."""
+  path = Path(source)
+  if not is_pattern(source):
+    if path.is_dir():
+      return [path / name for name in sizes(path) if "/." not in f"/{name}"]
+    if not is_there(source):
+      raise InputError(f"{source}: no such file; expected shards of a corpus, or a text in quotes")
+    return [path]
+  parts = path.parts
+  first = next(i for i, x in enumerate(parts) if is_pattern(x))
+  folder = Path(*parts[:first])
+  return [x for x in folder.glob("/".join(parts[first:])) if x.is_file()]
+
+
+@dataclasses.dataclass(frozen=True)
+class AnsweredShard:
+  """The function of a shard: writes its rows with their answers, and the faulty ones apart."""
+
+  folder: Path
+  shards: Sequence[Shard]
+  opened: Callable[[], Answerer]
+  skip_bad: bool
+
+  def __call__(self, shard: int) -> Mapping[str, int]:
+    """Writes the shard, and returns how many rows have answers and how many are faulty."""
+    (source, name), opened = self.shards[shard], self.opened()
+    path, answer, reading = self.folder / name, opened.begin(), rows(source)
+    schema, counts, add = schema_with(source, opened.column, opened.kind), {}, None
+    with contextlib.ExitStack() as stack:
+      if not in_bucket(path):
+        path.parent.mkdir(parents=True, exist_ok=True)
+      write = stack.enter_context(written(stack.enter_context(whole(path)), schema))
+      counts = {"texts": 0, "faulty": 0}
+      while chunk := list(itertools.islice(reading, ROWS)):
+        good, bad = self._answered(chunk, opened, answer)
+        write(good)
+        if bad:
+          faulty = path.with_name(path.name + FAULTY)
+          add = add or stack.enter_context(written(stack.enter_context(whole(faulty))))
+          add(bad)
+        counts = {"texts": counts["texts"] + len(good), "faulty": counts["faulty"] + len(bad)}
+        with contextlib.suppress(OSError):  # a display's; not in buckets
+          (self.folder / NOTES / f"{shard}.{PARTLY}").write_text(json.dumps(counts))
+    return counts
+
+  def _answered(
+    self, chunk: Sequence[tuple[str, Any]], opened: Answerer, answer: Answer
+  ) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    """Returns rows with their answers, and those with faults."""
+    examples, read, good, bad = [], [], [], []
+    for place, row in chunk:
+      try:
+        value = json_object(row, place) if isinstance(row, str) else row
+        if opened.column in value:
+          raise InputError(f"{place}: has a column {opened.column}; expected it under another name")
+        examples.append(of_corpus(value, opened.parse, opened.unread, place))
+        read.append((place, value))
+      except InputError as fault:
+        if not self.skip_bad:
+          raise InputError(f"{fault}; --skip-bad leaves it out") from None
+        bad.append({"fault": str(fault), "row": row})
+    faults = Faults(skip=self.skip_bad)
+    for (place, row), found in zip(read, answer(examples, faults), strict=True):
+      fault = next((str(x) for x in faults.found if str(x).startswith(f"{place}:")), None)
+      if fault:
+        bad.append({"fault": fault, "row": row})
+      else:
+        good.append({**row, opened.column: plain(found)})
+    return good, bad
+
+
+def answer_corpus(work: AnsweredShard, engine: Engine, options: Mapping[str, Any]) -> Done:
+  """Makes the shards that are not there yet; raises InputError where others were begun."""
+  files = {shard.name: _digest(shard.source) for shard in work.shards}
+  made_of = {"files": files, **options, "version": __version__}
+  stage = Stage(work.folder, len(work.shards), work, made_of)
+  with locked(work.folder), StageProgress() as progress:
+    check_same(stage)
+    return progress.finish(stage, engine)
+
+
+def state_of(directory: Path) -> str:
+  """Returns a hash of the files of a model."""
+  state = [f"{name} {_digest(directory / name)}" for name in sorted(sizes(directory))]
+  return hashlib.sha256("\n".join(state).encode()).hexdigest()
+
+
+def _digest(path: Path) -> str:
+  return hashlib.sha256(sample(path)).hexdigest()
