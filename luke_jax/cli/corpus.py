@@ -2,15 +2,15 @@
 
 import functools
 import time
-from collections.abc import Callable, Mapping, Sequence
-from typing import Annotated, Any
+from collections.abc import Callable, Sequence
+from typing import Annotated
 
 import jax
 from tyro.conf import OmitArgPrefixes, Positional, arg
 
 from luke_jax.convert.reading import read
 from luke_jax.errors import InputError
-from luke_jax.files import Path, check_place, in_bucket, is_there
+from luke_jax.files import Path, check_place, is_there
 from luke_jax.formats.shards import ARRAY, PACKED
 from luke_jax.inference import corpus
 from luke_jax.inference.text_vectors import Pool
@@ -23,8 +23,6 @@ def is_corpus(sources: Sequence[str], output: str) -> bool:
   (first, *others) = sources
   if others or output.endswith("/") or (output and Path(output).is_dir()):
     return True
-  if corpus.is_pattern(first):
-    return bool(corpus.matching(first))
   return is_there(first) and (Path(first).is_dir() or first.endswith(PACKED))
 
 
@@ -33,7 +31,7 @@ def answer_shards(
   output: str,
   directory: Path,
   opened: Callable[[], corpus.Answerer],
-  options: Mapping[str, Any],
+  options: Sequence[str],
   engine: EngineOptions,
   *,
   skip_bad: bool,
@@ -42,19 +40,17 @@ def answer_shards(
   if not output or (Path(output).suffix and not output.endswith("/") and not Path(output).is_dir()):
     given = f"{output}: a file" if output else "missing"
     raise InputError(f"--output: {given}; expected a folder for the shards, such as answers/")
-  folder = Path(output) if in_bucket(Path(output)) else Path(output).resolve()
-  shards = corpus.shards_of(sources, folder)
+  folder = Path(output).resolve()
+  work = corpus.AnsweredShard(folder, corpus.shards_of(sources, folder), opened, skip_bad)
   opened()  # so that what is wrong with a model or an option is said at once
   if engine.workers > 1 and engine.engine == "local" and jax.default_backend() != "cpu":
     raise InputError(f"--workers: {engine.workers} on a {jax.default_backend()}; expected 1")
-  work = corpus.AnsweredShard(folder, shards, opened, skip_bad)
-  state = {"model": corpus.state_of(model_directory(directory)), "options": dict(options)}
+  state = {"model": corpus.state_of(model_directory(directory)), "options": [*options, skip_bad]}
   begun = time.monotonic()
   with engine.opened() as run:
-    done = corpus.answer_corpus(work, run, {**state, "skip_bad": skip_bad})
-  texts, seconds = done.counts["texts"], time.monotonic() - begun
-  took = f" in {seconds:.0f} s" if done.fresh else ", made before"
-  print(f"{output}: {texts:,} texts in {len(shards):,} shards{took}")
+    done = corpus.answer_corpus(work, run, state)
+  took = f" in {time.monotonic() - begun:.0f} s" if done.fresh else ", made before"
+  print(f"{output}: {done.counts['texts']:,} texts in {len(work.shards):,} shards{took}")
   if faulty := done.counts["faulty"]:
     print(f"{faulty:,} faulty rows are in the files *{corpus.FAULTY}")
 
@@ -79,7 +75,7 @@ def embed(
 
   Args:
     directory: Directory or name of a model, or the folder of the run that made it.
-    sources: Shards: Parquet, Arrow, .jsonl or .txt, also as .gz or .zst; folders or patterns.
+    sources: Shards: Parquet, Arrow, .jsonl or .txt, also as .gz or .zst; or folders.
     output: Folder for the shards; or for those of one file, as an array, a name that ends in .npy.
     pool: The mean of the states of a text's pieces, or the first; of a span the mean of its ends,
       or its entity.
@@ -87,8 +83,7 @@ def embed(
   """
   opened = functools.partial(_embedder, directory, pool)
   if not output.endswith(ARRAY):
-    options = {"pool": pool}
-    answer_shards(sources, output, directory, opened, options, engine, skip_bad=skip_bad)
+    answer_shards(sources, output, directory, opened, [pool], engine, skip_bad=skip_bad)
     return
   path = Path(output)
   check_place(path)

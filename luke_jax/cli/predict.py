@@ -62,7 +62,7 @@ def run(
       luke-jax predict labels runs/labels texts.txt --labels "ship, award: a prize given for merit"
       luke-jax predict ner english/ner corpus/ --output answers/
 
-  Several files, a folder or a pattern are the shards of a corpus: Parquet, Arrow, .jsonl or .txt,
+  Several files or a folder are the shards of a corpus: Parquet, Arrow, .jsonl or .txt,
   also as .gz or .zst. In the folder --output each becomes a shard with a column more, `prediction`;
   the same command goes on where it was ended.
 
@@ -78,11 +78,8 @@ def run(
   """
   if is_corpus(sources, output):
     opened = functools.partial(_predictor, task, directory, reading, form, threshold)
-    labels = tuple(labels_in(reading.labels)) if reading.labels else ()
-    options = {"task": task, "threshold": threshold, "labels": labels}
-    options |= {
-      name: str(x) for name, x in (vars(reading) | vars(form)).items() if name != "labels"
-    }
+    labels = labels_in(reading.labels) if reading.labels else ()
+    options = [task, *map(repr, (threshold, reading, form, labels))]
     answer_shards(sources, output, directory, opened, options, engine, skip_bad=skip_bad)
     return
   (source,), place = sources, Path(output) if output else None

@@ -60,9 +60,10 @@ def rows(path: Path) -> Iterator[tuple[str, Any]]:
       content = zstd_library(f"to read {path}").ZstdFile(file)
     opened, text = io.BufferedReader(content), TEXTS in path.suffixes[-2:]
     check_head(opened.peek(HEAD), path)
-    for number, line in lines_of(io.TextIOWrapper(opened, encoding="utf-8-sig"), str(path)):
-      if line.strip():
-        yield f"{path}: line {number}", {"text": line} if text else line
+    with io.TextIOWrapper(opened, encoding="utf-8-sig") as decoded:
+      for number, line in lines_of(decoded, str(path)):
+        if line.strip():
+          yield f"{path}: line {number}", {"text": line} if text else line
 
 
 @contextlib.contextmanager
@@ -131,7 +132,7 @@ def written(path: Path, schema: Any = None) -> Iterator[Callable[[Sequence[dict]
     file = io.TextIOWrapper(content, encoding="utf-8", errors="backslashreplace", newline="\n")
     stack.enter_context(file)
     yield lambda rows: file.writelines(
-      json.dumps(row, ensure_ascii=False, default=str) + "\n" for row in rows
+      json.dumps(row, ensure_ascii=False, separators=(",", ":"), default=str) + "\n" for row in rows
     )
 
 

@@ -4,6 +4,7 @@ A shape more is compiled if it saves more than compiling takes.
 """
 
 import contextlib
+import dataclasses
 import functools
 from collections import Counter, defaultdict
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
@@ -87,9 +88,9 @@ def _fits(row: Sizes, size: Sizes) -> bool:
   return row.words <= size.words and row.entities <= size.entities and row.mention == size.mention
 
 
-def compiled_shapes(config: Any) -> CompiledShapes:
-  """Returns no compiled shapes yet, for a model of this size."""
-  compiling = COMPILING.get(jax.default_backend(), COMPILING_ELSEWHERE)
+def compiled_shapes(config: Any, shards: int = 1) -> CompiledShapes:
+  """Returns no compiled shapes yet, for a model of this size; all shards use a program."""
+  compiling = COMPILING.get(jax.default_backend(), COMPILING_ELSEWHERE) / shards
   # A layer multiplies a token by 12 square matrices, each multiplication with an addition.
   return CompiledShapes(compiling / (24 * config.hidden_size**2 * config.num_hidden_layers))
 
@@ -120,11 +121,12 @@ def _growing(step: int, by: float) -> tuple[int, ...]:
 
 # Few widths are few programs to compile; close ones pad less. A CPU pays for every padded token,
 # an accelerator hardly, but waits long for its compiler.
-WIDTHS = {"cpu": Widths(range(8, 513, 8), (1, 2, *_growing(8, 1.05)))}
+WIDTHS = {"cpu": Widths(range(8, 513, 4), (1, 2, *_growing(8, 1.05)))}
 ROOMY_WIDTHS = {"cpu": Widths(range(32, 513, 32), (1, 2, *_growing(16, 1.19)))}
 FEW_WIDTHS = Widths(
   (64, 128, 256, 384, 512), (1, 2, 16, 32, 64, *range(128, MOST_ENTITIES + 1, 128))
 )
+CLOSE_WIDTHS = FEW_WIDTHS._replace(words=(*range(16, 128, 16), *range(128, 513, 32)))
 # Words and entities of a batch: enough to keep the device busy, little enough for its memory. On a
 # CPU small batches leave fewer rows to pad.
 TOKENS = {"cpu": 512}
@@ -161,7 +163,7 @@ def batches(
   Without entity tokens groups have no size of entities, which cost nothing then.
   """
   backend = jax.default_backend()
-  close = WIDTHS.get(backend, FEW_WIDTHS)
+  close = WIDTHS.get(backend, CLOSE_WIDTHS)
   roomy = roomy_widths()
   if not entity_tokens:
     close, roomy = (widths._replace(entities=(0,)) for widths in (close, roomy))
@@ -238,6 +240,34 @@ def _outputs(model: ModelParts, arrays: dict) -> Mapping[str, Any]:
     return _logits(*model.predicting, arrays)
   values = model.program(**arrays)
   return {name: values[name] for name in LOGITS if name in values}
+
+
+def on_all_devices(model: ModelParts) -> ModelParts:
+  """Returns a model whose batches the devices of this process share; each has all parameters."""
+  count = jax.local_device_count()
+  if count == 1 or model.program is not None:
+    return model
+  mesh = jax.sharding.Mesh(np.array(jax.local_devices()), ("devices",))
+  network, params = model.predicting
+  params = jax.device_put(params, jax.NamedSharding(mesh, jax.P()))
+  once = network.head.once if network.head else ()
+
+  @jax.jit
+  def spread(params: dict, inputs: dict) -> dict[str, jax.Array]:
+    rows = {name: jax.P() if name in once else jax.P("devices") for name in inputs}
+    of_part = functools.partial(_logits, network)
+    return jax.shard_map(
+      of_part, mesh=mesh, in_specs=(jax.P(), rows), out_specs=jax.P("devices"), check_vma=False
+    )(params, inputs)
+
+  def program(**inputs: np.ndarray) -> Mapping[str, Any]:
+    more = [0] * (-len(inputs["input_ids"]) % count)  # rows that fill up the last device's part
+    return spread(
+      params,
+      {name: x if name in once else np.concatenate([x, x[more]]) for name, x in inputs.items()},
+    )
+
+  return dataclasses.replace(model, program=program)
 
 
 @functools.partial(jax.jit, static_argnames="network")

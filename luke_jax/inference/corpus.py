@@ -6,6 +6,7 @@ import hashlib
 import itertools
 import json
 import typing
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -18,7 +19,7 @@ from luke_jax.files import Path, in_bucket, is_there, sample, sizes, whole
 from luke_jax.files.locks import locked
 from luke_jax.formats.files import Faults, json_object, of_corpus, read_text
 from luke_jax.formats.shards import FORMS, output_name, plain, rows, schema_with, written
-from luke_jax.inference.batches import compiled_shapes
+from luke_jax.inference.batches import CompiledShapes, compiled_shapes, on_all_devices
 from luke_jax.inference.predicting import Abstaining, predictions
 from luke_jax.inference.text_vectors import OF_SPANS, Pool, vectors_of
 from luke_jax.tasks.contract import TextTask
@@ -32,37 +33,28 @@ FAULTY = ".faulty.jsonl"  # after the name of a shard: its faulty rows
 # Columns that have answers where people gave some.
 _GIVEN = {"label", "labels", "spans", "answers", "facts", "ner_tags", "tags", "entities", "ents"}
 
-Answer = Callable[[Sequence[Any], Faults], Iterable[Any]]
-
 
 class Answerer(NamedTuple):
-  """A model at work on a corpus: the column that it fills, its type, and how it reads a row.
-
-  `begin` returns the function that answers the examples of a shard.
-  """
+  """A model at work on a corpus: the column that it fills, its type, and how rows are read."""
 
   column: str
   kind: Any
+  model: ModelParts
   parse: Callable[[Mapping[str, Any], str, str], Any]
-  begin: Callable[[], Answer]
+  answer: Callable[[Sequence[Any], Faults, CompiledShapes], Iterable[Any]]
   unread: frozenset[str] = frozenset()
 
 
 def predictor(model: ModelParts, abstaining: Abstaining) -> Answerer:
   """Returns what gives texts the predictions of a task, in lists of what has names and scores."""
-  task = abstaining.task
+  task, model = abstaining.task, on_all_devices(model)
 
-  def begin() -> Answer:
-    shapes = compiled_shapes(model.config)  # so that no other shard decides on padding
-
-    def answer(examples: Sequence[Any], faults: Faults) -> Iterator[Any]:
-      for example, found in predictions(model, task, examples, faults, shapes=shapes):
-        yield _listed(task, example, abstaining.kept(found))
-
-    return answer
+  def answer(examples: Sequence[Any], faults: Faults, shapes: CompiledShapes) -> Iterator[Any]:
+    for example, found in predictions(model, task, examples, faults, shapes=shapes):
+      yield _listed(task, example, abstaining.kept(found))
 
   unread = frozenset(_GIVEN - task.fields.keys())
-  return Answerer("prediction", _kind(task), task.parse, begin, unread)
+  return Answerer("prediction", _kind(task), model, task.parse, answer, unread)
 
 
 def _kind(task: TextTask) -> Any:
@@ -95,27 +87,26 @@ def embedder(model: ModelParts, pool: Pool) -> Answerer:
     pairs = [[x["start"], x["end"]] if isinstance(x, dict) else list(x)[:2] for x in spans]
     return TextInput(text.text, [text.span(x, "spans") for x in pairs])
 
-  def begin() -> Answer:
-    shapes = compiled_shapes(model.config)
-    return lambda inputs, _: vectors_of(model, inputs, pool, shapes)
+  def answer(inputs: Sequence[Any], _: Faults, shapes: CompiledShapes) -> Iterable[Any]:
+    return vectors_of(model, inputs, pool, shapes)
 
   name, kind = ("vectors", list[list[np.float32]]) if of_spans else ("vector", list[np.float32])
-  return Answerer(name, kind, parse, begin)
+  return Answerer(name, kind, model, parse, answer)
 
 
 class Shard(NamedTuple):
-  """A file of a corpus, and the name in the output of that with its answers."""
+  """A file of a corpus, and the name of that with its answers in the output."""
 
   source: Path
   name: str
 
 
 def shards_of(sources: Sequence[str], output: Path) -> list[Shard]:
-  """Returns the shards of files, folders and patterns of names; what is in `output` is none."""
+  """Returns the shards of files and folders; what is in `output` is none."""
   files: dict[tuple[str, ...], Path] = {}
   for source in sources:
-    shards = [path for path in matching(source) if output_name(path.name)]
-    if not (is_there(source) and shards == [Path(source)]):
+    shards = [path for path in _matching(source) if output_name(path.name)]
+    if shards != [Path(source)]:
       inside = _place(output)
       shards = [x for x in shards if FAULTY not in x.name and _place(x)[: len(inside)] != inside]
     if not shards:
@@ -123,14 +114,13 @@ def shards_of(sources: Sequence[str], output: Path) -> list[Shard]:
     files |= {_place(path): path for path in shards}
   columns = zip(*(place[:-1] for place in files), strict=False)
   shared = sum(1 for _ in itertools.takewhile(lambda x: len(set(x)) == 1, columns))
-  names: dict[str, Path] = {}
+  names: dict[str, Path] = {NOTES: Path("what the command notes")}
   for place, path in sorted(files.items()):
     name = "/".join([*place[shared:-1], output_name(path.name) or ""])
-    if name in names or place[shared] == NOTES:
-      other = names.get(name, f"the command's own folder {NOTES}")
+    if other := names.get(name, names.get(place[shared])):
       raise InputError(f"{path}: its answers and {other} would be one; expected another name")
     names[name] = path
-  return [Shard(path, name) for name, path in names.items()]
+  return [Shard(path, name) for name, path in names.items() if name != NOTES]
 
 
 def _place(path: Path) -> tuple[str, ...]:
@@ -138,24 +128,14 @@ def _place(path: Path) -> tuple[str, ...]:
   return (path if in_bucket(path) else path.absolute()).parts
 
 
-def is_pattern(name: str) -> bool:
-  """Returns whether a name may stand for several."""
-  return bool(set(name) & set("*?[")) and not is_there(name)
-
-
-def matching(source: str) -> Iterable[Path]:
-  """Returns a file, the files below a folder, or those that a pattern, texts/*.jsonl, names."""
+def _matching(source: str) -> list[Path]:
+  """Returns a file, or the files below a folder."""
   path = Path(source)
-  if not is_pattern(source):
-    if path.is_dir():
-      return [path / name for name in sizes(path) if "/." not in f"/{name}"]
-    if not is_there(source):
-      raise InputError(f"{source}: no such file; expected shards of a corpus, or a text in quotes")
-    return [path]
-  parts = path.parts
-  first = next(i for i, x in enumerate(parts) if is_pattern(x))
-  folder = Path(*parts[:first])
-  return [x for x in folder.glob("/".join(parts[first:])) if x.is_file()]
+  if path.is_dir():
+    return [path / name for name in sizes(path) if "/." not in f"/{name}"]
+  if not is_there(source):
+    raise InputError(f"{source}: no such file; expected shards of a corpus, or a text in quotes")
+  return [path]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -170,27 +150,31 @@ class AnsweredShard:
   def __call__(self, shard: int) -> Mapping[str, int]:
     """Writes the shard, and returns how many rows have answers and how many are faulty."""
     (source, name), opened = self.shards[shard], self.opened()
-    path, answer, reading = self.folder / name, opened.begin(), rows(source)
-    schema, counts, add = schema_with(source, opened.column, opened.kind), {}, None
+    reading, path = rows(source), self.folder / name
+    schema = schema_with(source, opened.column, opened.kind)
+    # Of its own, so that no other shard decides on padding.
+    shapes, counts = (
+      compiled_shapes(opened.model.config, len(self.shards)),
+      Counter(texts=0, faulty=0),
+    )
+    if not in_bucket(path):
+      path.parent.mkdir(parents=True, exist_ok=True)
     with contextlib.ExitStack() as stack:
-      if not in_bucket(path):
-        path.parent.mkdir(parents=True, exist_ok=True)
-      write = stack.enter_context(written(stack.enter_context(whole(path)), schema))
-      counts = {"texts": 0, "faulty": 0}
+      write, add = stack.enter_context(written(stack.enter_context(whole(path)), schema)), None
       while chunk := list(itertools.islice(reading, ROWS)):
-        good, bad = self._answered(chunk, opened, answer)
+        good, bad = self._answered(chunk, opened, shapes)
         write(good)
         if bad:
           faulty = path.with_name(path.name + FAULTY)
           add = add or stack.enter_context(written(stack.enter_context(whole(faulty))))
           add(bad)
-        counts = {"texts": counts["texts"] + len(good), "faulty": counts["faulty"] + len(bad)}
+        counts.update(texts=len(good), faulty=len(bad))
         with contextlib.suppress(OSError):  # a display's; not in buckets
           (self.folder / NOTES / f"{shard}.{PARTLY}").write_text(json.dumps(counts))
     return counts
 
   def _answered(
-    self, chunk: Sequence[tuple[str, Any]], opened: Answerer, answer: Answer
+    self, chunk: Sequence[tuple[str, Any]], opened: Answerer, shapes: CompiledShapes
   ) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
     """Returns rows with their answers, and those with faults."""
     examples, read, good, bad = [], [], [], []
@@ -206,7 +190,8 @@ class AnsweredShard:
           raise InputError(f"{fault}; --skip-bad leaves it out") from None
         bad.append({"fault": str(fault), "row": row})
     faults = Faults(skip=self.skip_bad)
-    for (place, row), found in zip(read, answer(examples, faults), strict=True):
+    answers = opened.answer(examples, faults, shapes)
+    for (place, row), found in zip(read, answers, strict=True):
       fault = next((str(x) for x in faults.found if str(x).startswith(f"{place}:")), None)
       if fault:
         bad.append({"fault": fault, "row": row})
@@ -215,11 +200,20 @@ class AnsweredShard:
     return good, bad
 
 
+class _Answers(Stage):
+  """The shards of a corpus with their answers, in a folder of any name."""
+
+  @property
+  def name(self) -> str:
+    """Returns what a display shows."""
+    return "answers"
+
+
 def answer_corpus(work: AnsweredShard, engine: Engine, options: Mapping[str, Any]) -> Done:
   """Makes the shards that are not there yet; raises InputError where others were begun."""
   files = {shard.name: _digest(shard.source) for shard in work.shards}
   made_of = {"files": files, **options, "version": __version__}
-  stage = Stage(work.folder, len(work.shards), work, made_of)
+  stage = _Answers(work.folder, len(work.shards), work, made_of)
   with locked(work.folder), StageProgress() as progress:
     check_same(stage)
     return progress.finish(stage, engine)

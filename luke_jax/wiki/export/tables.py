@@ -4,7 +4,6 @@ import contextlib
 import dataclasses
 import gzip
 import importlib.resources
-import io
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Literal
@@ -12,6 +11,7 @@ from typing import Any, Literal
 from luke_jax.errors import InputError, not_installed
 from luke_jax.files import Path, whole
 from luke_jax.files.copies import local
+from luke_jax.formats.shards import written
 from luke_jax.wiki.stages.stage import Done
 
 Form = Literal["parquet", "jsonl"]
@@ -139,9 +139,8 @@ def check_form(form: Form) -> None:
 @contextlib.contextmanager
 def table_writer(path: Path, table: TableName, form: Form) -> Iterator[Callable[[Row], None]]:
   """Yields a function that writes a row; the file appears whole at the end."""
-  opened = _parquet_writer if form == "parquet" else _json_writer
-  rows: list[Row] = []
-  with whole(path) as part, opened(part, table) as write:
+  schema, rows = _schema(table) if form == "parquet" else None, []
+  with whole(path) as part, written(part, schema) as write:
 
     def add(row: Row) -> None:
       rows.append(row)
@@ -173,30 +172,6 @@ def read_rows(
   for path in files if shard is None else files[shard : shard + 1]:
     read = _read_parquet if path.name.endswith(SUFFIXES["parquet"]) else _read_json
     yield from read(path, columns)
-
-
-@contextlib.contextmanager
-def _parquet_writer(path: Path, table: TableName) -> Iterator[Callable[[list[Row]], None]]:
-  import pyarrow
-  import pyarrow.parquet
-
-  schema = _schema(table)
-  with pyarrow.parquet.ParquetWriter(str(path), schema, compression="zstd") as writer:
-    yield lambda rows: writer.write_table(pyarrow.Table.from_pylist(rows, schema=schema))
-
-
-@contextlib.contextmanager
-def _json_writer(path: Path, table: TableName) -> Iterator[Callable[[list[Row]], None]]:
-  with path.open("wb") as raw:
-    # Without a name and a time the same rows give the same bytes.
-    packed = gzip.GzipFile("", "wb", 6, raw, mtime=0)
-    with packed, io.TextIOWrapper(packed, encoding="utf-8", errors="surrogatepass") as file:
-
-      def write(rows: list[Row]) -> None:
-        for row in rows:
-          file.write(json.dumps(row, ensure_ascii=False, separators=(",", ":")) + "\n")
-
-      yield write
 
 
 def _schema(table: TableName) -> Any:

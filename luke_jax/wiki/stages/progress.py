@@ -10,16 +10,7 @@ from rich.text import Text
 
 from luke_jax.files import read_json
 from luke_jax.terminal import Console
-from luke_jax.wiki.stages.stage import (
-  PARTLY,
-  Done,
-  Engine,
-  Stage,
-  finish,
-  finished,
-  shard_notes,
-  under_way,
-)
+from luke_jax.wiki.stages.stage import Done, Engine, Stage, finish, finished, shard_notes, under_way
 
 _SECONDS = 0.5  # between two looks at the notes of the shards that are done
 _UNITS = ("pages", "records", "texts")
@@ -84,7 +75,7 @@ class StageProgress:
       for shard, path in shard_notes(stage.folder).items():
         if shard not in amounts:
           amounts[shard] = (read_json(path) or {}).get("counts", {})
-      notes = shard_notes(stage.folder, PARTLY).items()
+      notes = shard_notes(stage.folder, "partly").items()
       partly = [read_json(path) or {} for shard, path in notes if shard not in amounts]
       self._update(task, [*amounts.values(), *partly], stage.shards if last else len(amounts))
       if last:

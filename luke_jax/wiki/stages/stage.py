@@ -192,8 +192,7 @@ class MakeShard:
       with contextlib.suppress(OSError):  # a full disk has no room for this either
         write_json(fault_note, str(fault))
       raise
-    for path in (fault_note, notes / f"{shard}.{PARTLY}"):  # of an earlier try, too
-      path.unlink(missing_ok=True)
+    fault_note.unlink(missing_ok=True)  # of an earlier try: engines may try again
 
 
 def finish(stage: Stage, engine: Engine) -> Done:
