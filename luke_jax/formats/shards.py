@@ -15,10 +15,10 @@ import numpy as np
 
 from luke_jax.errors import InputError, not_installed
 from luke_jax.files import Path
-from luke_jax.formats.datasets import ARROW, PARQUET, is_table
+from luke_jax.formats.datasets import ARROW, PARQUET, is_table, label_names, named
 from luke_jax.formats.files import HEAD, check_head, lines_of
 
-JSON_LINES, TEXTS, PACKED, ARRAY = ".jsonl", ".txt", (".gz", ".zst"), ".npy"
+JSON_LINES, TEXTS, PACKED = ".jsonl", ".txt", (".gz", ".zst")
 FORMS = "Parquet, Arrow, or .jsonl or .txt, also as .gz or .zst"
 _OUTPUTS = {PARQUET: PARQUET, ARROW: PARQUET, JSON_LINES: JSON_LINES, TEXTS: JSON_LINES}
 _READ = 256  # rows of a table, at most, that are read together
@@ -73,7 +73,8 @@ def _readable(path: Path) -> Iterator[None]:
   except InputError:
     raise
   except (OSError, ValueError, EOFError, zlib.error) as fault:
-    raise InputError(f"{path}: {fault}; expected a whole file of its name's form") from None
+    form = "a table" if is_table(path) else "lines"
+    raise InputError(f"{path}: {fault}; expected {form} as its name says") from None
 
 
 def _table(path: Path, file: IO[bytes]) -> tuple[Any, Iterator[Any]]:
@@ -95,6 +96,13 @@ def arrow(use: str) -> Any:
   return pyarrow
 
 
+def read_table(path: Path) -> list[dict[str, object]]:
+  """Returns the rows of a table; numbers of labels, whose names the file has, become names."""
+  with _readable(path), path.open("rb") as file:
+    names = label_names(_table(path, file)[0].metadata or {})
+  return [{key: named(x, names.get(key)) for key, x in row.items()} for _, row in rows(path)]
+
+
 def schema_with(path: Path, name: str, kind: Any) -> Any:
   """Returns the schema of a table with a column more, of a type of Python; None for lines."""
   if not is_table(path):
@@ -108,19 +116,11 @@ def schema_with(path: Path, name: str, kind: Any) -> Any:
 
 @contextlib.contextmanager
 def written(path: Path, schema: Any = None) -> Iterator[Callable[[Sequence[dict]], None]]:
-  """Yields a function that writes rows: to a table of a schema, or as lines of JSON.
-
-  An array of numbers, .npy, has what is in the last column.
-  """
+  """Yields a function that writes rows: to a table of a schema, or as lines of JSON."""
   if schema is not None:
     pa = arrow(f"to write {path}")
     with pa.parquet.ParquetWriter(str(path), schema, compression="zstd") as writer:
       yield lambda rows: writer.write_table(pa.Table.from_pylist(rows, schema=schema))
-    return
-  if path.suffix == ARRAY:
-    arrays = [np.zeros((0, 0), np.float32)]
-    yield lambda rows: arrays.extend(np.array([*x.values()][-1], np.float32) for x in rows)
-    np.save(path, np.vstack(arrays[1:] or arrays))
     return
   with path.open("wb") as raw, contextlib.ExitStack() as stack:
     content: Any = raw

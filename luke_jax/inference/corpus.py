@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
+import jax
 import numpy as np
 
 from luke_jax import __version__
@@ -25,8 +26,9 @@ from luke_jax.inference.text_vectors import OF_SPANS, Pool, vectors_of
 from luke_jax.tasks.contract import TextTask
 from luke_jax.tasks.predictions import Number
 from luke_jax.text import TextInput
+from luke_jax.wiki.stages.engines import EngineOptions
 from luke_jax.wiki.stages.progress import StageProgress
-from luke_jax.wiki.stages.stage import NOTES, PARTLY, Done, Engine, Stage, check_same
+from luke_jax.wiki.stages.stage import NOTES, PARTLY, Done, Stage, check_same
 
 ROWS = 4096  # that are in memory together, and sorted by length
 FAULTY = ".faulty.jsonl"  # after the name of a shard: its faulty rows
@@ -94,33 +96,34 @@ def embedder(model: ModelParts, pool: Pool) -> Answerer:
   return Answerer(name, kind, model, parse, answer)
 
 
-class Shard(NamedTuple):
-  """A file of a corpus, and the name of that with its answers in the output."""
+def shards_of(sources: Sequence[str], output: Path) -> dict[str, Path]:
+  """Returns the files of a corpus, given or in given folders, by the names of those to be made.
 
-  source: Path
-  name: str
-
-
-def shards_of(sources: Sequence[str], output: Path) -> list[Shard]:
-  """Returns the shards of files and folders; what is in `output` is none."""
+  What is in `output` is none.
+  """
   files: dict[tuple[str, ...], Path] = {}
   for source in sources:
-    shards = [path for path in _matching(source) if output_name(path.name)]
-    if shards != [Path(source)]:
-      inside = _place(output)
-      shards = [x for x in shards if FAULTY not in x.name and _place(x)[: len(inside)] != inside]
+    path, inside = Path(source), _place(output)
+    if not is_there(source):
+      raise InputError(f"{source}: no such file; expected shards of a corpus, or a text in quotes")
+    below = [path]
+    if path.is_dir():
+      below = [path / x for x in sizes(path) if "/." not in f"/{x}" and FAULTY not in x]
+      below = [x for x in below if _place(x)[: len(inside)] != inside]
+    shards = {_place(x): x for x in below if output_name(x.name)}
     if not shards:
       raise InputError(f"{source}: no shards; expected files of {FORMS}")
-    files |= {_place(path): path for path in shards}
+    files |= shards
   columns = zip(*(place[:-1] for place in files), strict=False)
   shared = sum(1 for _ in itertools.takewhile(lambda x: len(set(x)) == 1, columns))
-  names: dict[str, Path] = {NOTES: Path("what the command notes")}
+  names: dict[str, Path] = {}
   for place, path in sorted(files.items()):
     name = "/".join([*place[shared:-1], output_name(path.name) or ""])
-    if other := names.get(name, names.get(place[shared])):
+    if name in names or place[shared] == NOTES:
+      other = names.get(name, "what the command notes")
       raise InputError(f"{path}: its answers and {other} would be one; expected another name")
     names[name] = path
-  return [Shard(path, name) for name, path in names.items() if name != NOTES]
+  return names
 
 
 def _place(path: Path) -> tuple[str, ...]:
@@ -128,35 +131,23 @@ def _place(path: Path) -> tuple[str, ...]:
   return (path if in_bucket(path) else path.absolute()).parts
 
 
-def _matching(source: str) -> list[Path]:
-  """Returns a file, or the files below a folder."""
-  path = Path(source)
-  if path.is_dir():
-    return [path / name for name in sizes(path) if "/." not in f"/{name}"]
-  if not is_there(source):
-    raise InputError(f"{source}: no such file; expected shards of a corpus, or a text in quotes")
-  return [path]
-
-
 @dataclasses.dataclass(frozen=True)
 class AnsweredShard:
   """The function of a shard: writes its rows with their answers, and the faulty ones apart."""
 
   folder: Path
-  shards: Sequence[Shard]
+  shards: Sequence[tuple[str, Path]]  # names and sources
   opened: Callable[[], Answerer]
   skip_bad: bool
 
   def __call__(self, shard: int) -> Mapping[str, int]:
     """Writes the shard, and returns how many rows have answers and how many are faulty."""
-    (source, name), opened = self.shards[shard], self.opened()
+    (name, source), opened = self.shards[shard], self.opened()
     reading, path = rows(source), self.folder / name
     schema = schema_with(source, opened.column, opened.kind)
     # Of its own, so that no other shard decides on padding.
-    shapes, counts = (
-      compiled_shapes(opened.model.config, len(self.shards)),
-      Counter(texts=0, faulty=0),
-    )
+    shapes = compiled_shapes(opened.model.config, len(self.shards))
+    counts = Counter(texts=0, faulty=0)
     if not in_bucket(path):
       path.parent.mkdir(parents=True, exist_ok=True)
     with contextlib.ExitStack() as stack:
@@ -200,29 +191,20 @@ class AnsweredShard:
     return good, bad
 
 
-class _Answers(Stage):
-  """The shards of a corpus with their answers, in a folder of any name."""
-
-  @property
-  def name(self) -> str:
-    """Returns what a display shows."""
-    return "answers"
-
-
-def answer_corpus(work: AnsweredShard, engine: Engine, options: Mapping[str, Any]) -> Done:
+def answer_corpus(
+  work: AnsweredShard, model: Path, options: Sequence[object], engine: EngineOptions
+) -> Done:
   """Makes the shards that are not there yet; raises InputError where others were begun."""
-  files = {shard.name: _digest(shard.source) for shard in work.shards}
-  made_of = {"files": files, **options, "version": __version__}
-  stage = _Answers(work.folder, len(work.shards), work, made_of)
-  with locked(work.folder), StageProgress() as progress:
+  work.opened()  # so that what is wrong with a model or an option is said at once
+  if engine.workers > 1 and engine.engine == "local" and jax.default_backend() != "cpu":
+    raise InputError(f"--workers: {engine.workers} on a {jax.default_backend()}; expected 1")
+  files = {name: _digest(source) for name, source in work.shards}
+  state = {name: _digest(model / name) for name in sizes(model)}
+  made_of = {"files": files, "model": state, "options": options, "version": __version__}
+  stage = Stage(work.folder, len(work.shards), work, made_of)
+  with locked(work.folder), engine.opened() as run, StageProgress() as progress:
     check_same(stage)
-    return progress.finish(stage, engine)
-
-
-def state_of(directory: Path) -> str:
-  """Returns a hash of the files of a model."""
-  state = [f"{name} {_digest(directory / name)}" for name in sorted(sizes(directory))]
-  return hashlib.sha256("\n".join(state).encode()).hexdigest()
+    return progress.finish(stage, run)
 
 
 def _digest(path: Path) -> str:

@@ -74,15 +74,11 @@ def vectors_of(
   model: ModelParts, inputs: Sequence[TextInput], pool: Pool, shapes: CompiledShapes | None = None
 ) -> list[np.ndarray]:
   """Returns the vector of each text, (D,), or those of its spans, (S, D)."""
-  of_spans = pool in OF_SPANS
+  of_spans, room = pool in OF_SPANS, min(READ, model.config.room_for_words)
   processor = any_processor(model, (pool,) if pool == "entities" else ())
-  room = min(READ, model.config.room_for_words)
   processor = dataclasses.replace(processor, max_length=room, task=None)
   stride = room // 2 if of_spans else room - processor.tokenizer.special.around(1)
-  if processor.tokenizer.whole_words:
-    rows = processor.encode(inputs)
-  else:
-    rows = processor.windows(inputs, stride=stride, offsets=False)
+  rows = processor.windows(inputs, stride=stride, offsets=False)
   width = model.config.hidden_size
   sums = [np.zeros((len(x.entity_spans or ()), width) if of_spans else width) for x in inputs]
   weights = [np.zeros(x.shape[:-1]) for x in sums]

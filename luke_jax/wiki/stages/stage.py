@@ -274,7 +274,7 @@ def check_same(stage: Stage) -> None:
     before = manifest.get("made_of", {})
     other = [name for name, value in stage.made_of.items() if value != before.get(name)]
     expected = "expected the same ones, or another folder"
-    raise InputError(f"{stage.folder}: made with other {', '.join(other)}; {expected}")
+    raise InputError(f"{stage.folder}: made with other {', '.join(other) or 'names'}; {expected}")
 
 
 def shard_notes(folder: Path, *ends: str) -> dict[int, Path]:
