@@ -140,6 +140,8 @@ def answer_shards(
   engine: EngineOptions,
 ) -> None:
   """Makes the shards of a corpus with answers, and prints how many; the last option is skip_bad."""
+  if missing := next((x for x in sources if not is_there(x)), None):
+    raise InputError(f"{missing}: no such file; expected shards of a corpus, or a text in quotes")
   if not output or (Path(output).suffix and not output.endswith("/") and not Path(output).is_dir()):
     given = f"{output}: a file" if output else "missing"
     raise InputError(f"--output: {given}; expected a folder for the shards, such as answers/")

@@ -16,7 +16,7 @@ import numpy as np
 from luke_jax import __version__
 from luke_jax.convert.parts import ModelParts
 from luke_jax.errors import InputError
-from luke_jax.files import Path, in_bucket, is_there, sample, sizes, whole
+from luke_jax.files import Path, in_bucket, sample, sizes, whole
 from luke_jax.files.locks import locked
 from luke_jax.formats.files import Faults, json_object, of_corpus, read_text
 from luke_jax.formats.shards import FORMS, output_name, plain, rows, schema_with, written
@@ -104,8 +104,6 @@ def shards_of(sources: Sequence[str], output: Path) -> dict[str, Path]:
   files: dict[tuple[str, ...], Path] = {}
   for source in sources:
     path, inside = Path(source), _place(output)
-    if not is_there(source):
-      raise InputError(f"{source}: no such file; expected shards of a corpus, or a text in quotes")
     below = [path]
     if path.is_dir():
       below = [path / x for x in sizes(path) if "/." not in f"/{x}" and FAULTY not in x]
