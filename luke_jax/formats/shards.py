@@ -7,7 +7,6 @@ import itertools
 import json
 import types
 import typing
-import zlib
 from collections.abc import Callable, Iterator, Sequence
 from typing import IO, Any
 
@@ -18,21 +17,18 @@ from luke_jax.files import Path
 from luke_jax.formats.datasets import ARROW, PARQUET, is_table, label_names, named
 from luke_jax.formats.files import HEAD, check_head, lines_of
 
-JSON_LINES, TEXTS, PACKED = ".jsonl", ".txt", (".gz", ".zst")
+TEXTS, PACKED = ".txt", (".gz", ".zst")
 FORMS = "Parquet, Arrow, or .jsonl or .txt, also as .gz or .zst"
-_OUTPUTS = {PARQUET: PARQUET, ARROW: PARQUET, JSON_LINES: JSON_LINES, TEXTS: JSON_LINES}
+_OUTPUTS = {f"{form}{x}": f".jsonl{x}" for form in (".jsonl", TEXTS) for x in ("", *PACKED)}
+_OUTPUTS |= {PARQUET: PARQUET, ARROW: PARQUET}
 _READ = 256  # rows of a table, at most, that are read together
 DIGITS = 4  # of scores after the point
 
 
 def output_name(name: str) -> str | None:
   """Returns the name of the shard with the answers to one of this name; None for no shard."""
-  packed = next((x for x in PACKED if name.endswith(x)), "")
-  stem, _, form = name.removesuffix(packed).rpartition(".")
-  output = _OUTPUTS.get(f".{form}")
-  return (
-    f"{stem}{output}{packed}" if stem and output and not (packed and output == PARQUET) else None
-  )
+  form = next((x for x in _OUTPUTS if name.endswith(x) and name != x), None)
+  return form and name.removesuffix(form) + _OUTPUTS[form]
 
 
 def zstd_library(use: str) -> Any:
@@ -47,11 +43,14 @@ def zstd_library(use: str) -> Any:
   return zstd
 
 
-def rows(path: Path) -> Iterator[tuple[str, Any]]:
-  """Yields the rows of a shard with their places: dictionaries, or lines of JSON."""
+def rows(path: Path, columns: Sequence[str] | None = None) -> Iterator[tuple[str, Any]]:
+  """Yields the rows of a shard with their places: dictionaries, or lines of JSON.
+
+  Of Parquet other columns than those named are not read.
+  """
   with _readable(path), path.open("rb") as file:
     if is_table(path):
-      batches = _table(path, file)[1]
+      batches = _table(path, file, columns)[1]
       of_table = itertools.chain.from_iterable(batch.to_pylist() for batch in batches)
       yield from ((f"{path}: row {number}", row) for number, row in enumerate(of_table, start=1))
       return
@@ -72,19 +71,21 @@ def _readable(path: Path) -> Iterator[None]:
     yield
   except InputError:
     raise
-  except (OSError, ValueError, EOFError, zlib.error) as fault:
+  except Exception as fault:  # each library has its own
     form = "a table" if is_table(path) else "lines"
     raise InputError(f"{path}: {fault}; expected {form} as its name says") from None
 
 
-def _table(path: Path, file: IO[bytes]) -> tuple[Any, Iterator[Any]]:
+def _table(
+  path: Path, file: IO[bytes], columns: Sequence[str] | None = None
+) -> tuple[Any, Iterator[Any]]:
   """Returns the schema and the parts of an open table."""
   pa = arrow(f"to read {path}")
   if path.suffix == ARROW:
     stream = pa.ipc.open_stream(file)
     return stream.schema, iter(stream)
   table = pa.parquet.ParquetFile(file, pre_buffer=False, buffer_size=2**20)
-  return table.schema_arrow, table.iter_batches(_READ)
+  return table.schema_arrow, table.iter_batches(_READ, columns=columns)
 
 
 def arrow(use: str) -> Any:

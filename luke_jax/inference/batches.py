@@ -252,20 +252,19 @@ def on_all_devices(model: ModelParts) -> ModelParts:
   params = jax.device_put(params, jax.NamedSharding(mesh, jax.P()))
   once = network.head.once if network.head else ()
 
-  @jax.jit
-  def spread(params: dict, inputs: dict) -> dict[str, jax.Array]:
-    rows = {name: jax.P() if name in once else jax.P("devices") for name in inputs}
-    of_part = functools.partial(_logits, network)
-    return jax.shard_map(
-      of_part, mesh=mesh, in_specs=(jax.P(), rows), out_specs=jax.P("devices"), check_vma=False
-    )(params, inputs)
-
   def program(**inputs: np.ndarray) -> Mapping[str, Any]:
     more = [0] * (-len(inputs["input_ids"]) % count)  # rows that fill up the last device's part
-    return spread(
-      params,
-      {name: x if name in once else np.concatenate([x, x[more]]) for name, x in inputs.items()},
+    parts = {x: jax.P() if x in once else jax.P("devices") for x in inputs}
+    filled = {x: y if x in once else np.concatenate([y, y[more]]) for x, y in inputs.items()}
+    return spread(params, filled, tuple(parts.items()))
+
+  @functools.partial(jax.jit, static_argnums=2)
+  def spread(params: dict, inputs: dict, parts: tuple) -> dict[str, jax.Array]:
+    of_part, specs = functools.partial(_logits, network), (jax.P(), dict(parts))
+    mapped = jax.shard_map(
+      of_part, mesh=mesh, in_specs=specs, out_specs=jax.P("devices"), check_vma=False
     )
+    return mapped(params, inputs)
 
   return dataclasses.replace(model, program=program)
 
