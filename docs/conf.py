@@ -21,8 +21,8 @@ CHAPTERS = {
     docs/howto/own-entities docs/howto/classify-texts docs/howto/tags-or-spans docs/howto/fast-ner
     docs/howto/long-documents docs/howto/offsets docs/howto/adapters docs/howto/mluke
     docs/howto/trackers docs/howto/from-flax""",
-  "In production": """docs/howto/serving docs/howto/onnx docs/howto/spacy docs/howto/uploading
-    docs/howto/quantization docs/howto/without-torch""",
+  "In production": """docs/howto/corpus docs/howto/serving docs/howto/onnx docs/howto/spacy
+    docs/howto/uploading docs/howto/quantization docs/howto/without-torch""",
   "Understand": """docs/tutorial docs/models docs/text docs/tasks docs/pretraining docs/milliseconds
     docs/graph docs/ernie-thu docs/ernie-baidu docs/tener docs/ma-bert docs/mluke-evaluations
     docs/wiki-samples docs/paper docs/differences""",

@@ -9,6 +9,8 @@ load        reads a model          fine_tune   trains one for a task, on your ex
 Model       what `load` returns    train       trains an Experiment, a value or a file
 Trained     what these return      show        pictures of texts, predictions and runs
 
+embed       vectors of texts and of names in them
+
 All other names are internal, and may change.
 """
 
@@ -17,15 +19,21 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
   from luke_jax import show
+  from luke_jax.inference.text_vectors import embed
   from luke_jax.model import Model, load
   from luke_jax.runs.training import Trained, fine_tune, train
   from luke_jax.training.experiment import Experiment
 
-__all__ = ["Experiment", "Model", "Trained", "fine_tune", "load", "show", "train"]
+__all__ = ["Experiment", "Model", "Trained", "embed", "fine_tune", "load", "show", "train"]
 __version__ = "0.1.0"
 
 _ROOMS = {"Experiment": "training.experiment", "Model": "model", "Trained": "runs.training"}
-_ROOMS |= {"fine_tune": "runs.training", "load": "model", "train": "runs.training"}
+_ROOMS |= {
+  "embed": "inference.text_vectors",
+  "fine_tune": "runs.training",
+  "load": "model",
+  "train": "runs.training",
+}
 
 
 def __getattr__(name: str) -> Any:

@@ -21,13 +21,16 @@ from luke_jax.wiki.stages.engines import EngineOptions
 
 def link(
   directory: Annotated[Path, Positional, arg(metavar="MODEL")],
-  source: Annotated[str, Positional, arg(metavar="FILE|TEXT|-")] = predict.STANDARD_INPUT,
+  sources: Annotated[tuple[str, ...], Positional, arg(metavar="FILE|TEXT|-|SHARDS")] = (
+    predict.STANDARD_INPUT,
+  ),
   /,
   *,
-  output: Path | None = None,
+  output: Annotated[str, arg(metavar="PATH")] = "",
   knowledge: Path | None = None,
   threshold: float | None = None,
   backbone: Path | None = None,
+  engine: OmitArgPrefixes[EngineOptions],
 ) -> None:
   """Finds the entities that the names in texts mean.
 
@@ -39,13 +42,15 @@ def link(
 
   Args:
     directory: Directory of a model that links, or the folder of the run that made it.
-    source: File of texts, a text, an object of JSON, or - for standard input.
-    output: File for the links: lines of JSON, or a page if its name ends in .html.
+    sources: File of texts, a text, an object of JSON, or - for standard input; or the shards of a
+      corpus, as luke-jax predict reads them.
+    output: File for the links: lines of JSON, or a page if its name ends in .html. Of a corpus, a
+      folder.
     knowledge: Folder of other knowledge than that of the training, such as with one's own entities.
     threshold: Least score of a name's entity, as luke-jax evaluate linking --precision tells it.
     backbone: Directory of the backbone, for an adapter of one that was not fetched.
   """
-  if not directory.exists() and source == predict.STANDARD_INPUT and " " in str(directory):
+  if not directory.exists() and sources == (predict.STANDARD_INPUT,) and " " in str(directory):
     raise InputError(
       "MODEL: a text; expected a linker before it: `luke-jax linker simplewiki --output my-linker`"
       " makes one of the Simple English Wikipedia"
@@ -53,11 +58,12 @@ def link(
   predict.run(
     "linking",
     directory,
-    source,
+    sources,
     output=output,
     threshold=threshold,
     reading=ModelOptions(backbone, knowledge=knowledge),
     form=FileOptions(),
+    engine=engine,
   )
 
 

@@ -1,29 +1,47 @@
 """`luke-jax predict`."""
 
 import dataclasses
+import functools
 import io
 import json
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Annotated, Any, TextIO
 
 from tyro.conf import OmitArgPrefixes, Positional, arg
 
 from luke_jax.cli.process import counted
 from luke_jax.cli.task_inputs import FileOptions, ModelOptions, report_faults, warn_of_scores
+from luke_jax.convert.parts import ModelParts
+from luke_jax.convert.reading import read
 from luke_jax.errors import InputError
 from luke_jax.files import Path, check_place, is_file_in, is_there, whole
 from luke_jax.formats.datasets import is_split
 from luke_jax.formats.files import Faults, json_object, lines, lines_of, parse_items
+from luke_jax.formats.shards import PACKED
+from luke_jax.inference.corpus import (
+  FAULTY,
+  AnsweredShard,
+  Answerer,
+  answer_corpus,
+  embedder,
+  predictor,
+  shards_of,
+)
 from luke_jax.inference.predicting import Abstaining, for_predictions, predictions
+from luke_jax.inference.text_vectors import Pool
+from luke_jax.runs.models import backbone_of, model_directory
 from luke_jax.show.picture import STYLE
 from luke_jax.show.predictions import pictured, shown
 from luke_jax.tasks.contract import SENTENCE, Example, Prediction, TextTask
+from luke_jax.tasks.labels.wordings import labels_in
 from luke_jax.tasks.ner.files import to_columns
 from luke_jax.tasks.predictions import Span
 from luke_jax.tasks.running import read_examples
 from luke_jax.terminal import Console
 from luke_jax.web_page import FOOT, head
+from luke_jax.wiki.stages.engines import EngineOptions
 
 LONG_TEXT = 50_000  # characters of a text, whose reading takes seconds
 LINES, COLUMNS, PAGE, STANDARD_INPUT = (".jsonl", ".txt"), ".conll", ".html", "-"
@@ -32,14 +50,17 @@ LINES, COLUMNS, PAGE, STANDARD_INPUT = (".jsonl", ".txt"), ".conll", ".html", "-
 def run(
   task: Annotated[str, Positional, arg(metavar="TASK|EXPERIMENT")],
   directory: Annotated[Path, Positional, arg(metavar="DIRECTORY")],
-  source: Annotated[str, Positional, arg(metavar="FILE|TEXT|-")] = STANDARD_INPUT,
+  sources: Annotated[tuple[str, ...], Positional, arg(metavar="FILE|TEXT|-|SHARDS")] = (
+    STANDARD_INPUT,
+  ),
   /,
   *,
-  output: Path | None = None,
+  output: Annotated[str, arg(metavar="PATH")] = "",
   skip_bad: bool = False,
   threshold: float | None = None,
   reading: OmitArgPrefixes[ModelOptions],
   form: OmitArgPrefixes[FileOptions],
+  engine: OmitArgPrefixes[EngineOptions],
 ) -> None:
   """Prints a fine-tuned model's predictions for any number of texts.
 
@@ -51,23 +72,34 @@ def run(
       luke-jax predict qa runs/qa questions.jsonl --output answers.jsonl
       luke-jax predict ner runs/ner test.conll --output predicted.conll
       luke-jax predict labels runs/labels texts.txt --labels "ship, award: a prize given for merit"
+      luke-jax predict ner english/ner corpus/ --output answers/
+
+  Several files or a folder are the shards of a corpus: Parquet, Arrow, .jsonl or .txt,
+  also as .gz or .zst. In the folder --output each becomes a shard with a column more, `prediction`;
+  the same command goes on where it was ended.
 
   Args:
     task: typing, relations, ner, cloze, qa, classification, tagging, linking, labels or facts, or
       an experiment file that defines a task.
     directory: Directory or name of a model, or the folder of the run that made it.
-    source: File of examples, a text, an object of JSON, or - for standard input.
+    sources: File of examples, a text, an object of JSON, or - for standard input; or shards.
     output: File for the predictions: a page if its name ends in .html, and of ner and tagging in
-      columns if it ends in .conll.
+      columns if it ends in .conll. Of a corpus, a folder.
     skip_bad: Leaves out examples that are faulty, and counts them.
     threshold: Least score of an answer, as luke-jax evaluate --precision tells it; others are none.
   """
-  if output:
-    check_place(output)
-  model, settings = reading.read(task, directory)
-  write = _writer(output, settings)
-  abstaining = Abstaining(form.of(for_predictions(model, settings)), threshold)
+  if is_corpus(sources, output):
+    opened = functools.partial(_predictor, task, directory, reading, form, threshold)
+    labels = labels_in(reading.labels) if reading.labels else ()
+    options = (task, threshold, reading, form, labels, skip_bad)
+    answer_shards(sources, output, directory, opened, options, engine)
+    return
+  (source,), place = sources, Path(output) if output else None
+  if place:
+    check_place(place)
+  model, abstaining = _read(task, directory, reading, form, threshold)
   settings = abstaining.task
+  write = _writer(place, settings)
   if threshold is not None:
     warn_of_scores(model, settings)
   faults = Faults(skip=skip_bad)
@@ -75,8 +107,86 @@ def run(
   file = source if is_there(source) else ""
   found = predictions(model, settings, announced(examples), faults, file=file)
   predicted = ((example, abstaining.kept(prediction)) for example, prediction in found)
-  _show(settings, predicted, output, write, total)
+  _show(settings, predicted, place, write, total)
   report_faults(faults)
+
+
+def _read(
+  task: str, directory: Path, reading: ModelOptions, form: FileOptions, threshold: float | None
+) -> tuple[ModelParts, Abstaining]:
+  model, settings = reading.read(task, directory)
+  return model, Abstaining(form.of(for_predictions(model, settings)), threshold)
+
+
+@functools.lru_cache(maxsize=1)  # a process answers several shards
+def _predictor(*read: Any) -> Answerer:
+  return predictor(*_read(*read))
+
+
+def is_corpus(sources: Sequence[str], output: str) -> bool:
+  """Returns whether a command is given shards, or a folder for them."""
+  (first, *others) = sources
+  if others or output.endswith("/") or (output and Path(output).is_dir()):
+    return True
+  return is_there(first) and (Path(first).is_dir() or first.endswith(PACKED))
+
+
+def answer_shards(
+  sources: Sequence[str],
+  output: str,
+  directory: Path,
+  opened: Callable[[], Answerer],
+  options: Sequence[object],
+  engine: EngineOptions,
+) -> None:
+  """Makes the shards of a corpus with answers, and prints how many; the last option is skip_bad."""
+  if missing := next((x for x in sources if not is_there(x)), None):
+    raise InputError(f"{missing}: no such file; expected shards of a corpus, or a text in quotes")
+  if not output or (Path(output).suffix and not output.endswith("/") and not Path(output).is_dir()):
+    given = f"{output}: a file" if output else "missing"
+    raise InputError(f"--output: {given}; expected a folder for the shards, such as answers/")
+  begun, folder = time.monotonic(), Path(output).resolve()
+  shards = tuple(shards_of(sources, folder).items())
+  work = AnsweredShard(folder, shards, opened, skip_bad=bool(options[-1]))
+  done = answer_corpus(work, model_directory(directory), list(map(repr, options)), engine)
+  took = f" in {time.monotonic() - begun:.0f} s" if done.fresh else ", made before"
+  print(f"{output}: {done.counts['texts']:,} texts in {len(shards):,} shards{took}")
+  if faulty := done.counts["faulty"]:
+    print(f"{faulty:,} faulty rows are in the files *{FAULTY}")
+
+
+def embed(
+  directory: Annotated[Path, Positional, arg(metavar="MODEL")],
+  sources: Annotated[tuple[str, ...], Positional, arg(metavar="SHARDS")],
+  /,
+  *,
+  output: Annotated[str, arg(metavar="PATH")],
+  pool: Pool = "mean",
+  skip_bad: bool = False,
+  engine: OmitArgPrefixes[EngineOptions],
+) -> None:
+  """Writes vectors of texts, or of the names in them.
+
+  In the folder --output each shard becomes one with a column more: `vector`, or `vectors` of its
+  spans, those of the column `spans`, or `prediction` as luke-jax predict writes it.
+
+      luke-jax embed english corpus/ --output vectors/
+
+  Args:
+    directory: Directory or name of a model, or the folder of the run that made it.
+    sources: Shards: Parquet, Arrow, .jsonl or .txt, also as .gz or .zst; or folders.
+    output: Folder for the shards.
+    pool: The mean of the states of a text's pieces, or the first; of a span the mean of its ends,
+      or its entity.
+    skip_bad: Writes rows that are faulty apart, and counts them.
+  """
+  opened = functools.partial(_embedder, directory, pool)
+  answer_shards(sources, output, directory, opened, (pool, skip_bad), engine)
+
+
+@functools.lru_cache(maxsize=1)
+def _embedder(directory: Path, pool: Pool) -> Answerer:
+  return embedder(read(model_directory(directory), backbone=backbone_of(directory)), pool)
 
 
 def _show(

@@ -21,7 +21,7 @@ from luke_jax.terminal import Console, Stream, visible
 BEGUN = time.perf_counter_ns()  # of the command
 
 COMPUTING = {"evaluate", "experiment run", "graph train", "predict", "predict-masks", "train"}
-COMPUTING |= {"try"}
+COMPUTING |= {"embed", "try"}
 ASKED = "GLIBC_TUNABLES"  # glibc reads it only when a process starts
 HUGE_PAGES = "glibc.malloc.hugetlb=1"
 LONGEST = 1000  # characters of a path in a message: it may be a text

@@ -39,29 +39,7 @@ def tables_of(folder: Path) -> list[Path]:
   return tables
 
 
-def read_table(path: Path) -> list[dict[str, object]]:
-  """Returns the rows of a table; numbers of labels, whose names the file has, become names."""
-  try:
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-  except ImportError:
-    expected = "expected pyarrow with it, pip install pyarrow, or JSON lines"
-    raise InputError(f"{path}: Parquet or Arrow; {expected}") from None
-  try:
-    with path.open("rb") as file:
-      if path.suffix == PARQUET:
-        table = pq.read_table(file)
-      else:
-        table = pa.ipc.open_stream(file).read_all()
-  except (OSError, pa.ArrowException) as fault:
-    raise InputError(f"{path}: {fault}; expected a table as its name says") from None
-  names = _label_names(table.schema.metadata or {})
-  return [
-    {key: named(value, names.get(key)) for key, value in x.items()} for x in table.to_pylist()
-  ]
-
-
-def _label_names(metadata: Mapping[bytes, bytes]) -> dict[str, list[str]]:
+def label_names(metadata: Mapping[bytes, bytes]) -> dict[str, list[str]]:
   """Returns the names of labels by column, where Hugging Face's datasets wrote them."""
   try:
     features = json.loads(metadata.get(b"huggingface", b"{}"))["info"]["features"]

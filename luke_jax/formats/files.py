@@ -4,6 +4,7 @@ Files that hold no text in UTF-8 are known by their first bytes; the fault says 
 """
 
 import contextlib
+import contextvars
 import csv
 import dataclasses
 import difflib
@@ -12,7 +13,7 @@ import json
 import re
 import shlex
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import IO, Any, NamedTuple, TypeVar
 
 from luke_jax.errors import InputError, at
@@ -225,9 +226,32 @@ def read_json(path: Path) -> Any:
     raise InputError(f"{path}: {fault}; expected JSON") from None
 
 
+_any_columns: contextvars.ContextVar[bool] = contextvars.ContextVar("any", default=False)
+
+
+def of_corpus(
+  row: Mapping[str, Any],
+  parse: Callable[[Mapping[str, Any], str, str], Example],
+  unread: Collection[str],
+  place: str,
+) -> Example:
+  """Returns the example in a row of a corpus, which may have columns that nobody knows.
+
+  What is empty is not read, nor are columns of these names.
+  """
+  value = {name: x for name, x in row.items() if x is not None and name not in unread}
+  if not {"text", "tokens"} & value.keys():
+    value |= {ours: value[name] for name, ours in _ALSO.items() if name in value}
+  token = _any_columns.set(True)
+  try:
+    return parse(value, str(value.pop("id", place.rpartition(" ")[2])), place)
+  finally:
+    _any_columns.reset(token)
+
+
 def check_fields(value: Mapping[str, object], known: Sequence[str], place: str) -> None:
-  """Raises InputError for unknown fields, since they may be misspelt."""
-  for name in value:
+  """Raises InputError for unknown fields, since they may be misspelt; a corpus may have any."""
+  for name in () if _any_columns.get() else value:
     if name not in (*COMMON, *known):
       if name in _ALSO and not {"text", "tokens"} & value.keys():
         raise InputError(f"{place}: {name}: no such field; expected {_ALSO[name]}")

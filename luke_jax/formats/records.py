@@ -21,7 +21,8 @@ from typing import Any
 from luke_jax.errors import InputError
 from luke_jax.files import Path, is_there
 from luke_jax.formats import files
-from luke_jax.formats.datasets import is_table, read_table, tables_of
+from luke_jax.formats.datasets import is_table, tables_of
+from luke_jax.formats.shards import read_table
 
 DOC_BIN = ".spacy"
 SPREADSHEETS = (".tsv", ".csv")

@@ -4,9 +4,10 @@ A shape more is compiled if it saves more than compiling takes.
 """
 
 import contextlib
+import dataclasses
 import functools
 from collections import Counter, defaultdict
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import jax
@@ -87,16 +88,16 @@ def _fits(row: Sizes, size: Sizes) -> bool:
   return row.words <= size.words and row.entities <= size.entities and row.mention == size.mention
 
 
-def compiled_shapes(config: Any) -> CompiledShapes:
-  """Returns no compiled shapes yet, for a model of this size."""
-  compiling = COMPILING.get(jax.default_backend(), COMPILING_ELSEWHERE)
+def compiled_shapes(config: Any, shards: int = 1) -> CompiledShapes:
+  """Returns no compiled shapes yet, for a model of this size; all shards use a program."""
+  compiling = COMPILING.get(jax.default_backend(), COMPILING_ELSEWHERE) / shards
   # A layer multiplies a token by 12 square matrices, each multiplication with an addition.
   return CompiledShapes(compiling / (24 * config.hidden_size**2 * config.num_hidden_layers))
 
 
 @functools.lru_cache(maxsize=8)  # a caller may predict one text at a time
-def shapes_of(backbone: Backbone) -> CompiledShapes:
-  """Returns the shapes that were compiled so far for a model."""
+def shapes_of(backbone: Backbone, of: str = "logits") -> CompiledShapes:
+  """Returns the shapes that were compiled so far for a model, of the programs for its logits."""
   return compiled_shapes(backbone.config)
 
 
@@ -120,11 +121,12 @@ def _growing(step: int, by: float) -> tuple[int, ...]:
 
 # Few widths are few programs to compile; close ones pad less. A CPU pays for every padded token,
 # an accelerator hardly, but waits long for its compiler.
-WIDTHS = {"cpu": Widths(range(8, 513, 8), (1, 2, *_growing(8, 1.05)))}
+WIDTHS = {"cpu": Widths(range(8, 513, 4), (1, 2, *_growing(8, 1.05)))}
 ROOMY_WIDTHS = {"cpu": Widths(range(32, 513, 32), (1, 2, *_growing(16, 1.19)))}
 FEW_WIDTHS = Widths(
   (64, 128, 256, 384, 512), (1, 2, 16, 32, 64, *range(128, MOST_ENTITIES + 1, 128))
 )
+CLOSE_WIDTHS = FEW_WIDTHS._replace(words=(*range(16, 128, 16), *range(128, 513, 32)))
 # Words and entities of a batch: enough to keep the device busy, little enough for its memory. On a
 # CPU small batches leave fewer rows to pad.
 TOKENS = {"cpu": 512}
@@ -150,7 +152,7 @@ class PaddedGroup(NamedTuple):
 
 def batches(
   rows: Sequence[Row],
-  task: TextTask,
+  longest: Sizes,
   limit: int,
   shapes: CompiledShapes,
   *,
@@ -161,19 +163,19 @@ def batches(
   Without entity tokens groups have no size of entities, which cost nothing then.
   """
   backend = jax.default_backend()
-  close = WIDTHS.get(backend, FEW_WIDTHS)
+  close = WIDTHS.get(backend, CLOSE_WIDTHS)
   roomy = roomy_widths()
   if not entity_tokens:
     close, roomy = (widths._replace(entities=(0,)) for widths in (close, roomy))
   by_size: dict[Sizes, list[int]] = {}
   for i, row in enumerate(rows):
     entities = len(row.entity_ids) if entity_tokens else 0
-    least = Sizes(len(row.input_ids), entities, task.sizes.mention)
-    by_size.setdefault(_size(least, task, close), []).append(i)
+    least = Sizes(len(row.input_ids), entities, longest.mention)
+    by_size.setdefault(_size(least, longest, close), []).append(i)
   joined: dict[Sizes, list[int]] = {}
   for size in largest_first(by_size):
     alike = by_size[size]
-    chosen = shapes.size(size, _size(size, task, roomy), len(alike))
+    chosen = shapes.size(size, _size(size, longest, roomy), len(alike))
     joined.setdefault(chosen, []).extend(alike)
   for size, alike in joined.items():
     most = max(1, limit // tokens(size))
@@ -189,25 +191,43 @@ def outputs(
   model: ModelParts, task: TextTask, rows: Sequence[Row], pad_entity: int, shapes: CompiledShapes
 ) -> dict[str, list[np.ndarray]]:
   """The logits of every row, as wide as the row's batch happened to be."""
+  backbone, entity_tokens = model.backbone, model.backbone.entities > 0
+
+  def run(some: Sequence[Row], size: Sizes) -> Mapping[str, Any]:
+    size = size if entity_tokens else task.row_sizes(backbone, size.words)
+    return _outputs(model, Running(task).inputs(backbone, some, size, pad_entity))
+
+  most = task.sizes._replace(words=task.words)
+  found = computed(rows, most, run, shapes, entity_tokens=entity_tokens, needed=task.needed)
+  return dict(found)
+
+
+def computed(
+  rows: Sequence[Row],
+  most: Sizes,
+  run: Callable[[Sequence[Row], Sizes], Mapping[str, Any]],
+  shapes: CompiledShapes,
+  *,
+  entity_tokens: bool = True,
+  needed: Callable[[np.ndarray], np.ndarray] = np.asarray,
+) -> Mapping[str, list[np.ndarray]]:
+  """Returns what a function of batches computes for every row; it pads rows to a size."""
   limit = TOKENS.get(jax.default_backend(), MOST_TOKENS)
   waiting: list[tuple[list[int], Mapping[str, Any]]] = []
   collected: dict[str, list[Any]] = {}
 
   def collect() -> None:
-    numbers, logits = waiting.pop(0)
-    for name, values in jax.device_get(logits).items():
+    numbers, arrays = waiting.pop(0)
+    for name, values in jax.device_get(arrays).items():
       check_finite(name, values)
       of_rows = collected.setdefault(name, [None] * len(rows))
       for i, value in zip(numbers, values, strict=False):
-        of_rows[i] = task.needed(value)
+        of_rows[i] = needed(value)
 
-  backbone, entity_tokens = model.backbone, model.backbone.entities > 0
-  for batch in batches(rows, task, limit, shapes, entity_tokens=entity_tokens):
+  for batch in batches(rows, most, limit, shapes, entity_tokens=entity_tokens):
     some = [rows[i] for i in batch.rows]
     some += some[-1:] * (batch.height - len(some))
-    size = batch.size if entity_tokens else task.row_sizes(backbone, batch.size.words)
-    arrays = Running(task).inputs(backbone, some, size, pad_entity)
-    waiting.append((batch.rows, _outputs(model, arrays)))
+    waiting.append((batch.rows, run(some, batch.size)))
     if len(waiting) > AHEAD:
       collect()
   while waiting:
@@ -220,6 +240,33 @@ def _outputs(model: ModelParts, arrays: dict) -> Mapping[str, Any]:
     return _logits(*model.predicting, arrays)
   values = model.program(**arrays)
   return {name: values[name] for name in LOGITS if name in values}
+
+
+def on_all_devices(model: ModelParts) -> ModelParts:
+  """Returns a model whose batches the devices of this process share; each has all parameters."""
+  count = jax.local_device_count()
+  if count == 1 or model.program is not None:
+    return model
+  mesh = jax.sharding.Mesh(np.array(jax.local_devices()), ("devices",))
+  network, params = model.predicting
+  params = jax.device_put(params, jax.NamedSharding(mesh, jax.P()))
+  once = network.head.once if network.head else ()
+
+  def program(**inputs: np.ndarray) -> Mapping[str, Any]:
+    more = [0] * (-len(inputs["input_ids"]) % count)  # rows that fill up the last device's part
+    parts = {x: jax.P() if x in once else jax.P("devices") for x in inputs}
+    filled = {x: y if x in once else np.concatenate([y, y[more]]) for x, y in inputs.items()}
+    return spread(params, filled, tuple(parts.items()))
+
+  @functools.partial(jax.jit, static_argnums=2)
+  def spread(params: dict, inputs: dict, parts: tuple) -> dict[str, jax.Array]:
+    of_part, specs = functools.partial(_logits, network), (jax.P(), dict(parts))
+    mapped = jax.shard_map(
+      of_part, mesh=mesh, in_specs=specs, out_specs=jax.P("devices"), check_vma=False
+    )
+    return mapped(params, inputs)
+
+  return dataclasses.replace(model, program=program)
 
 
 @functools.partial(jax.jit, static_argnames="network")
@@ -235,10 +282,10 @@ def _next(rows: int, size: Sizes, shapes: CompiledShapes) -> int:
   return padded // 2 if saves and shapes.has(size, padded // 2) else rows
 
 
-def _size(least: Sizes, task: TextTask, widths: Widths) -> Sizes:
+def _size(least: Sizes, longest: Sizes, widths: Widths) -> Sizes:
   return Sizes(
-    _width(least.words, widths.words, task.words),
-    _width(least.entities, widths.entities, task.sizes.entities),
+    _width(least.words, widths.words, longest.words),
+    _width(least.entities, widths.entities, longest.entities),
     least.mention,
   )
 

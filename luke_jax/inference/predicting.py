@@ -11,7 +11,7 @@ from luke_jax.convert.parts import ModelParts
 from luke_jax.errors import InputError
 from luke_jax.files import Path
 from luke_jax.formats.files import Faults
-from luke_jax.inference.batches import outputs, shapes_of
+from luke_jax.inference.batches import CompiledShapes, outputs, shapes_of
 from luke_jax.inference.settings import Calibration, processor_of, task_of
 from luke_jax.inference.text_vectors import label_settings
 from luke_jax.models.head import LabelHead
@@ -117,17 +117,20 @@ def predictions(
   faults: Faults | None = None,
   *,
   file: str = "",
+  shapes: CompiledShapes | None = None,
 ) -> Iterator[tuple[Example, Prediction]]:
   """Yields each example with its prediction, in memory that does not grow with their number.
 
-  With the name of their file, warns after the last of what the vocabulary lacks.
+  With the name of their file, warns after the last of what the vocabulary lacks. With `shapes` all
+  are read together, padded to those.
   """
   processor, counting = processor_of(model, task), None
   if file:
     processor, counting = counted(processor)
-  remaining, shapes = iter(examples), shapes_of(model.backbone)
+  remaining, size = iter(examples), None if shapes else CHUNK
+  shapes = shapes or shapes_of(model.backbone)
   calibration = Calibration.of(model)
-  while chunk := list(itertools.islice(remaining, CHUNK)):
+  while chunk := list(itertools.islice(remaining, size)):
     rows = task.features(processor, chunk, faults)
     pad = processor.entity_vocab.pad_id
     logits = outputs(model, task, rows, pad, shapes) if rows else {}

@@ -1,8 +1,9 @@
-"""Vectors of texts, means of an encoder's states; and of labels that are given at run time."""
+"""Vectors of texts and of names in them, off an encoder; and of labels given at run time."""
 
+import dataclasses
 import functools
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, Literal
 
 import jax
 import jax.numpy as jnp
@@ -13,50 +14,130 @@ from luke_jax.convert.reading import read
 from luke_jax.errors import InputError
 from luke_jax.files import Path
 from luke_jax.heads.kinds import without_head
+from luke_jax.inference.batches import MOST_ENTITIES, CompiledShapes, computed, shapes_of
 from luke_jax.inference.settings import any_processor
-from luke_jax.models.network import Network
+from luke_jax.models.network import Network, apply
 from luke_jax.models.system import NONE, System
 from luke_jax.tasks.labels.wordings import in_words, keep_wordings, warn_of_same, wordings_of
-from luke_jax.text import TextInput
+from luke_jax.text import Row, TextInput
+from luke_jax.text.rows import BOUNDARY_INPUTS, ENTITY_INPUTS, WORD_INPUTS, Sizes, padded
+from luke_jax.text.text_inputs import text_inputs
 
 PIECES = 64  # of a text that are read
-SHORT_PIECES = 8  # pieces of most labels
-BATCH = 64
+Pool = Literal["mean", "first", "ends", "entities"]
+OF_TEXTS, OF_SPANS = ("mean", "first"), ("ends", "entities")
+READ = 512  # pieces of a text that are read together, at most
 KEPT_VECTORS = 100_000  # vectors in memory, by directory and label
 LISTS = 8  # of labels in memory
 
 
 def encode(model: ModelParts, texts: Sequence[str], *, unit: bool = True) -> np.ndarray:
   """Returns the means of the texts' states, (N, D), each of length 1 unless they keep theirs."""
-  processor = any_processor(model)
-  network, params = without_head(Network(model.backbone), model.params)
+  inputs = [TextInput(" ".join(text.split()) or "?") for text in texts]
+  rows = any_processor(model).encode(inputs, truncation=True)
+  rows = [dataclasses.replace(row, input_ids=row.input_ids[:PIECES]) for row in rows]
   vectors = np.zeros((len(texts), model.config.hidden_size), np.float32)
-  order = sorted(range(len(texts)), key=lambda i: len(texts[i]))
-  for first in range(0, len(order), BATCH):
-    chosen = order[first : first + BATCH]
-    inputs = [TextInput(" ".join(texts[i].split()) or "?") for i in chosen]
-    rows = processor.encode(inputs, truncation=True)
-    longest = max(min(len(row.input_ids), PIECES) for row in rows)
-    width = SHORT_PIECES if longest <= SHORT_PIECES else -(-longest // 16) * 16
-    words = np.full((BATCH, width), model.config.pad_token_id, np.int32)
-    mask = np.zeros((BATCH, width), np.int32)
-    for place, row in enumerate(rows):
-      pieces = row.input_ids[:width]
-      words[place, : len(pieces)], mask[place, : len(pieces)] = pieces, 1
-    vectors[chosen] = np.asarray(_means(network, params, words, mask, unit))[: len(chosen)]
-  return vectors
+  vectors[:] = _pooled(model, rows, "mean") or vectors
+  norms = np.linalg.norm(vectors, axis=-1, keepdims=True)
+  return vectors / np.maximum(norms, 1e-9) if unit else vectors
 
 
-@functools.partial(jax.jit, static_argnames=("network", "unit"))
-def _means(
-  network: Network, params: Any, words: jax.Array, mask: jax.Array, unit: bool
-) -> jax.Array:
-  found: Any = network.apply({"params": params}, input_ids=words, attention_mask=mask)
-  states = found["last_hidden_state"].astype(jnp.float32)
-  total = jnp.einsum("bwd,bw->bd", states, mask.astype(jnp.float32))
-  if not unit:
-    return total / mask.sum(-1, keepdims=True).clip(1)
-  return total / jnp.maximum(jnp.linalg.norm(total, axis=-1, keepdims=True), 1e-9)
+def embed(
+  model: ModelParts, texts: str | Sequence[str], *, spans: Any = None, pool: Pool | None = None
+) -> Any:
+  """Returns a vector of a text (D,) or of each of a list (N, D), or one of each of its `spans`.
+
+  Spans are pairs of characters; for a list of texts, a list of these for each, and the result is a
+  list of arrays (S, D). `pool` is "mean" (of the states of all pieces) or "first" for texts, and
+  for spans "ends", the mean of their first and last pieces, or "entities", the states of [MASK]
+  entities there: by itself "mean", and "entities" where the model has these, else "ends". Texts
+  longer than the model reads are read in windows: the mean is that of all, "first" of the first.
+  """
+  if not isinstance(model, ModelParts):
+    raise InputError(f"embed: {model!r:.60}; expected a model, as luke_jax.load returns it")
+  if pool is None:
+    marks = "entities" if model.backbone.entities and model.processor else "ends"
+    pool = "mean" if spans is None else marks
+  able, place = (OF_TEXTS, "without") if spans is None else (OF_SPANS, "for")
+  if pool not in able:
+    raise InputError(f"pool: {pool!r}; expected {' or '.join(able)} {place} spans")
+  if isinstance(texts, str):
+    return vectors_of(model, [TextInput(texts, entity_spans=spans)], pool)[0]
+  inputs = text_inputs(text=list(texts), entity_spans=spans)
+  vectors = vectors_of(model, inputs, pool)
+  if spans is not None:
+    return vectors
+  return np.stack(vectors) if vectors else np.zeros((0, model.config.hidden_size), np.float32)
+
+
+def vectors_of(
+  model: ModelParts, inputs: Sequence[TextInput], pool: Pool, shapes: CompiledShapes | None = None
+) -> list[np.ndarray]:
+  """Returns the vector of each text, (D,), or those of its spans, (S, D)."""
+  of_spans, room = pool in OF_SPANS, min(READ, model.config.room_for_words)
+  processor = any_processor(model, (pool,) if pool == "entities" else ())
+  processor = dataclasses.replace(processor, max_length=room, task=None)
+  stride = room // 2 if of_spans else room - processor.tokenizer.special.around(1)
+  rows = processor.windows(inputs, stride=stride, offsets=False)
+  width = model.config.hidden_size
+  sums = [np.zeros((len(x.entity_spans or ()), width) if of_spans else width) for x in inputs]
+  weights = [np.zeros(x.shape[:-1]) for x in sums]
+  for row, vectors in zip(rows, _pooled(model, rows, pool, shapes), strict=True):
+    total, weight = sums[row.example], weights[row.example]
+    if of_spans:  # those of several windows are read in the first
+      for entity, vector in zip(row.entities or (), vectors, strict=False):
+        if not weight[entity.number]:
+          total[entity.number], weight[entity.number] = vector, 1
+    elif pool == "mean" or not weight:
+      pieces = len(row.input_ids)
+      total += vectors * pieces
+      weight += pieces
+  for number, weight in enumerate(weights):
+    if not np.all(weight):
+      span = (inputs[number].entity_spans or ())[int(np.argmin(weight))]
+      raise InputError(f"text {number}: span {span}: more than {room} pieces; expected a name")
+  pairs = zip(sums, weights, strict=True)
+  return [(total / weight[..., None]).astype(np.float32) for total, weight in pairs]
+
+
+def _pooled(
+  model: ModelParts, rows: Sequence[Row], pool: Pool, shapes: CompiledShapes | None = None
+) -> list[np.ndarray]:
+  """Returns a vector of each row, or of each entity of it."""
+  network, params = model.predicting
+  network, params = without_head(Network(network.backbone), params)
+  processor = any_processor(model)
+  pads = model.config.pad_token_id, processor.entity_vocab.pad_id
+  names = WORD_INPUTS + {"entities": ENTITY_INPUTS, "ends": BOUNDARY_INPUTS}.get(pool, ())
+
+  def run(some: Sequence[Row], size: Sizes) -> Mapping[str, Any]:
+    beside = dict(model.config.beside(size.words))
+    return _vectors(network, params, padded(some, size, *pads, names=names, extra=beside), pool)
+
+  room = min(READ, model.config.room_for_words)
+  most = Sizes(room, MOST_ENTITIES, processor.max_mention_length)
+  shapes = shapes or shapes_of(model.backbone, pool)
+  found = computed(rows, most, run, shapes, entity_tokens=pool in OF_SPANS)
+  return found.get("vectors", [])
+
+
+@functools.partial(jax.jit, static_argnames=("network", "pool"))
+def _vectors(
+  network: Network, params: Any, inputs: dict[str, jax.Array], pool: Pool
+) -> dict[str, jax.Array]:
+  places = [inputs[name] for name in BOUNDARY_INPUTS if name in inputs]
+  read = {name: x for name, x in inputs.items() if name not in BOUNDARY_INPUTS}
+  found = apply(network, params, read)
+  words = found["last_hidden_state"].astype(jnp.float32)
+  if pool == "entities":
+    return {"vectors": found["entity_last_hidden_state"].astype(jnp.float32)}
+  if pool == "ends":
+    ends = [jnp.take_along_axis(words, x[..., None], axis=1) for x in places]
+    return {"vectors": (ends[0] + ends[1]) / 2}
+  if pool == "first":
+    return {"vectors": words[:, 0]}
+  mask = inputs["attention_mask"].astype(jnp.float32)
+  return {"vectors": jnp.einsum("bwd,bw->bd", words, mask) / mask.sum(-1, keepdims=True)}
 
 
 class LabelReader:

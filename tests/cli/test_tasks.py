@@ -269,7 +269,7 @@ def test_bad_input(arguments, fault, start, tmp_path, monkeypatch, capsys):
 @pytest.mark.parametrize(
   ("arguments", "fault"),
   [
-    (["predict", "typing", "MODEL", "."], ".: a folder; expected a file of examples"),
+    (["predict", "typing", "MODEL", "."], "--output: missing; expected a folder for the shards"),
     (["predict", "typing", "MODEL", " "], "no text; expected a file of examples"),
     (["predict", "typing", "MODEL", "Ana lives."], "a text alone; expected an object of JSON"),
     (["predict", "typing", "MODEL", "no.jsonl"], "no.jsonl: no such file"),

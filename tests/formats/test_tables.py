@@ -8,9 +8,9 @@ import pytest
 
 from luke_jax.errors import InputError
 from luke_jax.files import Path
-from luke_jax.formats.datasets import read_table
 from luke_jax.formats.files import Faults
 from luke_jax.formats.records import sources_of
+from luke_jax.formats.shards import read_table
 from luke_jax.tasks.known import task_class
 from luke_jax.tasks.running import read_examples
 

@@ -2,16 +2,15 @@
 
 import contextlib
 import dataclasses
-import gzip
 import importlib.resources
-import io
-import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Literal
 
 from luke_jax.errors import InputError, not_installed
 from luke_jax.files import Path, whole
 from luke_jax.files.copies import local
+from luke_jax.formats.files import json_object
+from luke_jax.formats.shards import rows, written
 from luke_jax.wiki.stages.stage import Done
 
 Form = Literal["parquet", "jsonl"]
@@ -139,19 +138,18 @@ def check_form(form: Form) -> None:
 @contextlib.contextmanager
 def table_writer(path: Path, table: TableName, form: Form) -> Iterator[Callable[[Row], None]]:
   """Yields a function that writes a row; the file appears whole at the end."""
-  opened = _parquet_writer if form == "parquet" else _json_writer
-  rows: list[Row] = []
-  with whole(path) as part, opened(part, table) as write:
+  schema, waiting = _schema(table) if form == "parquet" else None, []
+  with whole(path) as part, written(part, schema) as write:
 
     def add(row: Row) -> None:
-      rows.append(row)
-      if len(rows) == _ROWS[table]:
-        write(rows)
-        rows.clear()
+      waiting.append(row)
+      if len(waiting) == _ROWS[table]:
+        write(waiting)
+        waiting.clear()
 
     yield add
-    if rows:
-      write(rows)
+    if waiting:
+      write(waiting)
 
 
 def table_files(folder: Path, table: TableName) -> list[Path]:
@@ -171,32 +169,11 @@ def read_rows(
   """
   files = table_files(folder, table)
   for path in files if shard is None else files[shard : shard + 1]:
-    read = _read_parquet if path.name.endswith(SUFFIXES["parquet"]) else _read_json
-    yield from read(path, columns)
-
-
-@contextlib.contextmanager
-def _parquet_writer(path: Path, table: TableName) -> Iterator[Callable[[list[Row]], None]]:
-  import pyarrow
-  import pyarrow.parquet
-
-  schema = _schema(table)
-  with pyarrow.parquet.ParquetWriter(str(path), schema, compression="zstd") as writer:
-    yield lambda rows: writer.write_table(pyarrow.Table.from_pylist(rows, schema=schema))
-
-
-@contextlib.contextmanager
-def _json_writer(path: Path, table: TableName) -> Iterator[Callable[[list[Row]], None]]:
-  with path.open("wb") as raw:
-    # Without a name and a time the same rows give the same bytes.
-    packed = gzip.GzipFile("", "wb", 6, raw, mtime=0)
-    with packed, io.TextIOWrapper(packed, encoding="utf-8", errors="surrogatepass") as file:
-
-      def write(rows: list[Row]) -> None:
-        for row in rows:
-          file.write(json.dumps(row, ensure_ascii=False, separators=(",", ":")) + "\n")
-
-      yield write
+    for place, read in rows(local(path), columns):
+      row = json_object(read, place) if isinstance(read, str) else read
+      if lacking := [name for name in columns if name not in row]:
+        raise InputError(f"{path}: no column {lacking[0]}; {_EXPECTED}")
+      yield {name: row[name] for name in columns}
 
 
 def _schema(table: TableName) -> Any:
@@ -212,36 +189,6 @@ def _schema(table: TableName) -> Any:
   link = [(name, of[kind]) for name, (kind, _) in columns_of(ExportedLink).items()]
   of["links"] = pyarrow.list_(pyarrow.struct(link))
   return pyarrow.schema([(name, of[kind]) for name, (kind, _) in COLUMNS[table].items()])
-
-
-def _read_parquet(path: Path, columns: Sequence[str]) -> Iterator[Row]:
-  check_form("parquet")
-  import pyarrow
-  import pyarrow.parquet
-
-  try:
-    with pyarrow.parquet.ParquetFile(str(local(path))) as file:
-      for name in columns:
-        if name not in file.schema_arrow.names:
-          raise InputError(f"{path}: no column {name}; {_EXPECTED}")
-      for batch in file.iter_batches(_ROWS["pages"], columns=list(columns)):
-        yield from batch.to_pylist()
-  except (pyarrow.ArrowException, OSError) as fault:
-    raise InputError(f"{path}: {fault}; {_EXPECTED}") from None
-
-
-def _read_json(path: Path, columns: Sequence[str]) -> Iterator[Row]:
-  number = 0
-  with gzip.open(local(path), "rt", encoding="utf-8", errors="surrogatepass") as lines:
-    try:
-      for line in lines:
-        row = json.loads(line)
-        number += 1
-        yield {name: row[name] for name in columns}
-    except KeyError as fault:
-      raise InputError(f"{path}: after line {number}: no column {fault}; {_EXPECTED}") from None
-    except (OSError, EOFError, ValueError) as fault:
-      raise InputError(f"{path}: after line {number}: {fault!r}; {_EXPECTED}") from None
 
 
 def card(site: Mapping[str, Any], done: Done, form: Form, items: bool) -> str:

@@ -9,8 +9,9 @@ import zlib
 from collections.abc import Callable, Iterator
 from typing import IO, Any, Literal
 
-from luke_jax.errors import InputError, not_installed
+from luke_jax.errors import InputError
 from luke_jax.files import Path
+from luke_jax.formats.shards import zstd_library
 
 Kind = Literal["xml", "bz2", "gz", "xz", "zst"]
 
@@ -137,13 +138,7 @@ def _decoder(kind: Kind, path: Path) -> tuple[Callable[[IO[bytes]], Any], tuple[
     return lambda file: gzip.GzipFile(fileobj=file), (OSError, zlib.error)
   if kind == "xz":
     return lambda file: contextlib.nullcontext(_Xz(file)), (OSError, lzma.LZMAError)
-  try:
-    from compression import zstd
-  except ImportError:  # before Python 3.14
-    try:
-      from backports import zstd
-    except ImportError:
-      raise not_installed("backports.zstd", f"to read {path}", "zstd") from None
+  zstd = zstd_library(f"to read {path}")
   return zstd.ZstdFile, (OSError, zstd.ZstdError)
 
 

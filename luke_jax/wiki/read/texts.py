@@ -12,9 +12,10 @@ from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 from urllib.parse import unquote
 
-from luke_jax.errors import InputError, not_installed
+from luke_jax.errors import InputError
 from luke_jax.files import Path, sizes
 from luke_jax.files.copies import local
+from luke_jax.formats.shards import arrow
 from luke_jax.wiki.read.dump import SKIPPED, WITHOUT_IT
 from luke_jax.wiki.read.dump_files import AGAIN, LONGEST, chunks, kind_of, stream_starts
 from luke_jax.wiki.read.facts import facts_of_text
@@ -191,11 +192,7 @@ def _parquet_parts(path: Path, size: int) -> list[TextPart]:
 @contextlib.contextmanager
 def _parquet(path: Path) -> Iterator[Any]:
   """Yields an opened file of Parquet; raises InputError for what pyarrow cannot read of it."""
-  try:
-    import pyarrow
-    import pyarrow.parquet
-  except ImportError:
-    raise not_installed("pyarrow", f"to read {path}", "arrow") from None
+  pyarrow = arrow(f"to read {path}")
   try:
     with pyarrow.parquet.ParquetFile(str(local(path))) as file:
       yield file

@@ -13,7 +13,7 @@ from luke_jax.terminal import Console
 from luke_jax.wiki.stages.stage import Done, Engine, Stage, finish, finished, shard_notes, under_way
 
 _SECONDS = 0.5  # between two looks at the notes of the shards that are done
-_UNITS = ("pages", "records")
+_UNITS = ("pages", "records", "texts")
 
 
 class StageProgress:
@@ -75,7 +75,9 @@ class StageProgress:
       for shard, path in shard_notes(stage.folder).items():
         if shard not in amounts:
           amounts[shard] = (read_json(path) or {}).get("counts", {})
-      self._update(task, list(amounts.values()), stage.shards if last else len(amounts))
+      notes = shard_notes(stage.folder, "partly").items()
+      partly = [read_json(path) or {} for shard, path in notes if shard not in amounts]
+      self._update(task, [*amounts.values(), *partly], stage.shards if last else len(amounts))
       if last:
         return
 

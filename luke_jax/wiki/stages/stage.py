@@ -22,6 +22,7 @@ import numpy as np
 from luke_jax.errors import InputError
 from luke_jax.files import Path, is_part, read_json, remove, sizes, whole, write_json, written
 from luke_jax.files.copies import local
+from luke_jax.files.locks import LOCK
 from luke_jax.pipeline.metadata import MANIFEST
 
 _RECORDS_AT_ONCE = 64
@@ -100,6 +101,7 @@ def _as_system_error(fault: RuntimeError, path: Path) -> OSError:
 
 
 BEGUN, NOTES = "begun.json", "notes"
+PARTLY = "partly"  # the end of a note's name: counts of a shard that is being made, to display
 _FAULT, _BESIDE = "fault", ".new"
 
 Counts = dict[str, int]
@@ -183,7 +185,8 @@ class MakeShard:
     try:
       with written() as paths:
         counts = dict(self.stage.work(shard))
-      files = {path.name: path.stat().st_size for path in paths}
+      start = f"{self.stage.folder.resolve()}/"
+      files = {str(path).removeprefix(start): path.stat().st_size for path in paths}
       write_json(note, {"counts": counts, "files": files})
     except (InputError, OSError) as fault:
       with contextlib.suppress(OSError):  # a full disk has no room for this either
@@ -264,13 +267,23 @@ def check_made_of(folder: Path, part: str) -> None:
     )
 
 
-def shard_notes(folder: Path) -> dict[int, Path]:
-  """Returns the notes of the finished shards of a stage that is not finished.
+def check_same(stage: Stage) -> None:
+  """Raises InputError for a folder that has another stage, which is not to be replaced."""
+  manifest = read_json(stage.folder / MANIFEST) or {}
+  if manifest.get("key", read_json(stage.folder / BEGUN)) not in (None, stage.key):
+    before = manifest.get("made_of", {})
+    other = [name for name, value in stage.made_of.items() if value != before.get(name)]
+    expected = "expected the same ones, or another folder"
+    raise InputError(f"{stage.folder}: made with other {', '.join(other) or 'names'}; {expected}")
+
+
+def shard_notes(folder: Path, *ends: str) -> dict[int, Path]:
+  """Returns the notes of the finished shards of a stage that is not finished, or other ones.
 
   Of one that finishes meanwhile, which deletes them, there are none.
   """
   try:
-    files = list((folder / NOTES).glob("*.json"))
+    files = [x for end in ends or ("json",) for x in (folder / NOTES).glob(f"*.{end}")]
   except FileNotFoundError:  # deleted between two looks of `glob`
     files = []
   return {int(path.stem): path for path in files if not is_part(path)}
@@ -302,15 +315,16 @@ def _begin(stage: Stage) -> None:
   folder = stage.folder
   begun = read_json(folder / BEGUN)
   if begun != stage.key:
-    if folder.exists() and not all(is_part(folder / name) for name in sizes(folder)):
+    others = (folder / name for name in sizes(folder) if name != LOCK)
+    if folder.exists() and not all(map(is_part, others)):
       if begun is None and not (folder / MANIFEST).exists():
         raise InputError(f"{folder}: not a folder of this command; expected it empty or missing")
       _remove(folder)
     folder.mkdir(parents=True, exist_ok=True)
     write_json(folder / BEGUN, stage.key)
   (folder / NOTES).mkdir(exist_ok=True)  # a loss of power may have left the note alone
-  for path in [*folder.iterdir(), *(folder / NOTES).iterdir()]:
-    if is_part(path) or path.suffix == f".{_FAULT}":
+  for path in list(folder.rglob("*")):
+    if is_part(path) or path in shard_notes(folder, _FAULT, PARTLY).values():
       path.unlink()
 
 
@@ -358,9 +372,9 @@ def _whole_manifest(folder: Path) -> dict[str, Any] | None:
 
 
 def _sizes(folder: Path) -> dict[str, int]:
-  ours = (MANIFEST, BEGUN)
+  ours = (MANIFEST, BEGUN, LOCK)
   return {
     name: size
     for name, size in sizes(folder).items()
-    if "/" not in name and name not in ours and not is_part(folder / name)
+    if not name.startswith(f"{NOTES}/") and name not in ours and not is_part(folder / name)
   }

@@ -252,7 +252,7 @@ def test_bad_folders(built, tmp_path):
     list(read_pages(tmp_path))
   (tmp_path / "data").mkdir()
   (tmp_path / "data/pages-0.jsonl.gz").write_bytes(gzip.compress(b'{"title": 1}\n')[:-9])
-  with pytest.raises(InputError, match="after line 1"):
+  with pytest.raises(InputError, match="expected lines as its name says"):
     list(read_pages(tmp_path))
   with pytest.raises(InputError, match="not a folder of this command"):
     exported(built, tmp_path, form="jsonl")

@@ -1,0 +1,209 @@
+"""A corpus: shards of texts in, shards with answers out, each whole or not at all."""
+
+import contextlib
+import dataclasses
+import hashlib
+import itertools
+import json
+import typing
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import jax
+import numpy as np
+
+from luke_jax import __version__
+from luke_jax.convert.parts import ModelParts
+from luke_jax.errors import InputError
+from luke_jax.files import Path, in_bucket, sample, sizes, whole
+from luke_jax.files.locks import locked
+from luke_jax.formats.files import Faults, json_object, of_corpus, read_text
+from luke_jax.formats.shards import FORMS, output_name, plain, rows, schema_with, written
+from luke_jax.inference.batches import CompiledShapes, compiled_shapes, on_all_devices
+from luke_jax.inference.predicting import Abstaining, predictions
+from luke_jax.inference.text_vectors import OF_SPANS, Pool, vectors_of
+from luke_jax.tasks.contract import TextTask
+from luke_jax.tasks.predictions import Number
+from luke_jax.text import TextInput
+from luke_jax.wiki.stages.engines import EngineOptions
+from luke_jax.wiki.stages.progress import StageProgress
+from luke_jax.wiki.stages.stage import NOTES, PARTLY, Done, Stage, check_same
+
+ROWS = 4096  # that are in memory together, and sorted by length
+FAULTY = ".faulty.jsonl"  # after the name of a shard: its faulty rows
+# Columns that have answers where people gave some.
+_GIVEN = {"label", "labels", "spans", "answers", "facts", "ner_tags", "tags", "entities", "ents"}
+
+
+class Answerer(NamedTuple):
+  """A model at work on a corpus: the column that it fills, its type, and how rows are read."""
+
+  column: str
+  kind: Any
+  model: ModelParts
+  parse: Callable[[Mapping[str, Any], str, str], Any]
+  answer: Callable[[Sequence[Any], Faults, CompiledShapes], Iterable[Any]]
+  unread: frozenset[str] = frozenset()
+
+
+def predictor(model: ModelParts, abstaining: Abstaining) -> Answerer:
+  """Returns what gives texts the predictions of a task, in lists of what has names and scores."""
+  task, model = abstaining.task, on_all_devices(model)
+
+  def answer(examples: Sequence[Any], faults: Faults, shapes: CompiledShapes) -> Iterator[Any]:
+    for example, found in predictions(model, task, examples, faults, shapes=shapes):
+      yield _listed(task, example, abstaining.kept(found))
+
+  unread = frozenset(_GIVEN - task.fields.keys())
+  return Answerer("prediction", _kind(task), model, task.parse, answer, unread)
+
+
+def _kind(task: TextTask) -> Any:
+  """Returns the type of a task's answers; a text of JSON for a task that does not say one."""
+  answer = task.answer
+  if answer is not None and dataclasses.is_dataclass(answer):  # a list with more beside it
+    answer = typing.get_args(typing.get_type_hints(answer)[dataclasses.fields(answer)[0].name])[0]
+  return list[answer] if answer else str
+
+
+def _listed(task: TextTask, example: Any, found: Any) -> Any:
+  if task.answer is None:
+    return json.dumps(task.to_prediction(example, found), ensure_ascii=False)
+  if isinstance(found, Number):
+    return [{"label": None, "score": found.value}]
+  return [found] if isinstance(found, tuple) else list(found)
+
+
+def embedder(model: ModelParts, pool: Pool) -> Answerer:
+  """Returns what gives texts their vectors, or those of their `spans` or their `prediction`."""
+  of_spans = pool in OF_SPANS
+
+  def parse(value: Mapping[str, Any], id: str, place: str) -> TextInput:
+    text = read_text(value, place)
+    if not of_spans:
+      return TextInput(text.text)
+    spans = value.get("spans", value.get("prediction"))
+    if not isinstance(spans, list):
+      raise InputError(f"{place}: no spans; expected a list of them, or of what predict finds")
+    pairs = [[x["start"], x["end"]] if isinstance(x, dict) else list(x)[:2] for x in spans]
+    return TextInput(text.text, [text.span(x, "spans") for x in pairs])
+
+  def answer(inputs: Sequence[Any], _: Faults, shapes: CompiledShapes) -> Iterable[Any]:
+    return vectors_of(model, inputs, pool, shapes)
+
+  name, kind = ("vectors", list[list[np.float32]]) if of_spans else ("vector", list[np.float32])
+  return Answerer(name, kind, model, parse, answer)
+
+
+def shards_of(sources: Sequence[str], output: Path) -> dict[str, Path]:
+  """Returns the files of a corpus, given or in given folders, by the names of those to be made.
+
+  What is in `output` is none.
+  """
+  files: dict[tuple[str, ...], Path] = {}
+  for source in sources:
+    path, inside = Path(source), _place(output)
+    below = [path]
+    if path.is_dir():
+      below = [path / x for x in sizes(path) if "/." not in f"/{x}" and FAULTY not in x]
+      below = [x for x in below if _place(x)[: len(inside)] != inside]
+    shards = {_place(x): x for x in below if output_name(x.name)}
+    if not shards:
+      raise InputError(f"{source}: no shards; expected files of {FORMS}")
+    files |= shards
+  columns = zip(*(place[:-1] for place in files), strict=False)
+  shared = sum(1 for _ in itertools.takewhile(lambda x: len(set(x)) == 1, columns))
+  names: dict[str, Path] = {}
+  for place, path in sorted(files.items()):
+    name = "/".join([*place[shared:-1], output_name(path.name) or ""])
+    if name in names or place[shared] == NOTES:
+      other = names.get(name, "what the command notes")
+      raise InputError(f"{path}: its answers and {other} would be one; expected another name")
+    names[name] = path
+  return names
+
+
+def _place(path: Path) -> tuple[str, ...]:
+  """Returns the parts of a whole path; a link is itself, not what it leads to."""
+  return (path if in_bucket(path) else path.absolute()).parts
+
+
+@dataclasses.dataclass(frozen=True)
+class AnsweredShard:
+  """The function of a shard: writes its rows with their answers, and the faulty ones apart."""
+
+  folder: Path
+  shards: Sequence[tuple[str, Path]]  # names and sources
+  opened: Callable[[], Answerer]
+  skip_bad: bool
+
+  def __call__(self, shard: int) -> Mapping[str, int]:
+    """Writes the shard, and returns how many rows have answers and how many are faulty."""
+    (name, source), opened = self.shards[shard], self.opened()
+    reading, path = rows(source), self.folder / name
+    schema = schema_with(source, opened.column, opened.kind)
+    # Of its own, so that no other shard decides on padding.
+    shapes = compiled_shapes(opened.model.config, len(self.shards))
+    counts = Counter(texts=0, faulty=0)
+    if not in_bucket(path):
+      path.parent.mkdir(parents=True, exist_ok=True)
+    with contextlib.ExitStack() as stack:
+      write, add = stack.enter_context(written(stack.enter_context(whole(path)), schema)), None
+      while chunk := list(itertools.islice(reading, ROWS)):
+        good, bad = self._answered(chunk, opened, shapes)
+        write(good)
+        if bad:
+          faulty = path.with_name(path.name + FAULTY)
+          add = add or stack.enter_context(written(stack.enter_context(whole(faulty))))
+          add(bad)
+        counts.update(texts=len(good), faulty=len(bad))
+        with contextlib.suppress(OSError):  # a display's; not in buckets
+          (self.folder / NOTES / f"{shard}.{PARTLY}").write_text(json.dumps(counts))
+    return counts
+
+  def _answered(
+    self, chunk: Sequence[tuple[str, Any]], opened: Answerer, shapes: CompiledShapes
+  ) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    """Returns rows with their answers, and those with faults."""
+    examples, read, good, bad = [], [], [], []
+    for place, row in chunk:
+      try:
+        value = json_object(row, place) if isinstance(row, str) else row
+        if opened.column in value:
+          raise InputError(f"{place}: has a column {opened.column}; expected it under another name")
+        examples.append(of_corpus(value, opened.parse, opened.unread, place))
+        read.append((place, value))
+      except InputError as fault:
+        if not self.skip_bad:
+          raise InputError(f"{fault}; --skip-bad leaves it out") from None
+        bad.append({"fault": str(fault), "row": row})
+    faults = Faults(skip=self.skip_bad)
+    answers = opened.answer(examples, faults, shapes)
+    for (place, row), found in zip(read, answers, strict=True):
+      fault = next((str(x) for x in faults.found if str(x).startswith(f"{place}:")), None)
+      if fault:
+        bad.append({"fault": fault, "row": row})
+      else:
+        good.append({**row, opened.column: plain(found)})
+    return good, bad
+
+
+def answer_corpus(
+  work: AnsweredShard, model: Path, options: Sequence[object], engine: EngineOptions
+) -> Done:
+  """Makes the shards that are not there yet; raises InputError where others were begun."""
+  work.opened()  # so that what is wrong with a model or an option is said at once
+  if engine.workers > 1 and engine.engine == "local" and jax.default_backend() != "cpu":
+    raise InputError(f"--workers: {engine.workers} on a {jax.default_backend()}; expected 1")
+  files = {name: _digest(source) for name, source in work.shards}
+  state = {name: _digest(model / name) for name in sizes(model)}
+  made_of = {"files": files, "model": state, "options": options, "version": __version__}
+  stage = Stage(work.folder, len(work.shards), work, made_of)
+  with locked(work.folder), engine.opened() as run, StageProgress() as progress:
+    check_same(stage)
+    return progress.finish(stage, run)
+
+
+def _digest(path: Path) -> str:
+  return hashlib.sha256(sample(path)).hexdigest()

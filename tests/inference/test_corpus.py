@@ -1,0 +1,295 @@
+"""Shards of a corpus in, shards with answers out: each whole, once, and the same from every run."""
+
+import gzip
+import json
+import signal
+import subprocess
+import sys
+import time
+from importlib.util import find_spec
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from tiny import tiny_model
+
+import luke_jax
+from luke_jax.cli import main
+from luke_jax.errors import InputError
+from luke_jax.formats import shards as forms
+from luke_jax.inference import batches, corpus
+from luke_jax.inference.batches import CompiledShapes, on_all_devices
+from luke_jax.systems.bert import BertConfig
+from luke_jax.tasks.known import CLASSES, task_class
+from luke_jax.text.rows import Row, Sizes
+
+TEXTS = [
+  "Ana lives in Tokyo.",
+  "Beyoncé lives in Los Angeles, said Ana.",
+  "Ana",
+  "Tokyo is a city.",
+]
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory):
+  path = tmp_path_factory.mktemp("models") / "ner"
+  tiny_model("LukeForEntitySpanClassification", hidden_size=8, num_hidden_layers=1).save(path)
+  return str(path)
+
+
+@pytest.fixture(autouse=True)
+def one_device(monkeypatch):
+  """Programs for one device compile faster than for the suite's eight."""
+  monkeypatch.setattr(corpus, "on_all_devices", lambda model: model)
+
+
+@pytest.fixture
+def files(tmp_path, monkeypatch):
+  """A corpus of every form, with columns beside the text and one name in two folders."""
+  monkeypatch.chdir(tmp_path)
+  rows = [{"text": text, "n": number} for number, text in enumerate(TEXTS)]
+  lines = "".join(json.dumps(row) + "\n" for row in rows)
+  for folder in ("corpus/a", "corpus/b"):
+    Path(folder).mkdir(parents=True)
+  Path("corpus/a/x.jsonl").write_text(lines)
+  Path("corpus/b/x.jsonl").write_text(lines.replace('"n": ', '"n": 1'))
+  with gzip.open("corpus/packed.jsonl.gz", "wt") as file:
+    file.write(lines)
+  Path("corpus/plain.txt").write_text("\n\n".join(TEXTS) + "\n")
+  Path("corpus/README.md").write_text("no shard")
+  table = pa.table({"sentence": TEXTS, "n": pa.array(range(4), pa.int16()), "tags": [[1]] * 4})
+  pq.write_table(table, "corpus/table.parquet")
+  with pa.ipc.new_stream("corpus/saved.arrow", table.schema) as stream:
+    stream.write_table(table)
+  return Path("corpus")
+
+
+def contents(folder):
+  """The bytes of all shards; a manifest also says how the folder was called."""
+  files = (x for x in folder.rglob("*") if x.is_file() and x.name != "manifest.json")
+  return {str(x.relative_to(folder)): x.read_bytes() for x in files}
+
+
+def read(path):
+  opened = gzip.open if path.suffix == ".gz" else open
+  if path.suffix == ".parquet":
+    return pq.read_table(path).to_pylist()
+  with opened(path, "rt", encoding="utf-8") as file:
+    return [json.loads(line) for line in file]
+
+
+def predict(model, *arguments):
+  return main(["predict", "ner", model, *map(str, arguments)])
+
+
+def test_every_form_keeps_its_rows_and_gets_the_answers_of_the_model(model, files):
+  assert predict(model, files, "--output", "out") == 0
+  names = {"a/x.jsonl", "b/x.jsonl", "packed.jsonl.gz", "plain.jsonl"}
+  names |= {"table.parquet", "saved.parquet"}
+  assert contents(Path("out")).keys() == names
+  expected = [
+    [x._asdict() | {"score": round(x.score, 4)} for x in found]
+    for found in luke_jax.load(model).predict(TEXTS)
+  ]
+  assert any(expected)
+  for name in names:
+    rows = read(Path("out", name))
+    assert [row["prediction"] for row in rows] == expected
+    given = read(files / name) if name.startswith(("a", "b", "pa", "t")) else rows
+    assert [row | {"prediction": None} for row in rows] == [
+      row | {"prediction": None} for row in given
+    ]
+  table = pq.read_table("out/table.parquet").schema
+  assert table.field("n").type == pa.int16() and table.names[:3] == ["sentence", "n", "tags"]
+
+
+def test_a_run_that_was_ended_goes_on_and_gives_the_same_bytes(model, files, monkeypatch, capsys):
+  assert predict(model, files, "--output", "whole/") == 0
+  made, answered = [], corpus.AnsweredShard.__call__
+
+  def ended(self, shard):
+    if len(made) == 3:
+      raise KeyboardInterrupt
+    made.append(shard)
+    return answered(self, shard)
+
+  monkeypatch.setattr(corpus.AnsweredShard, "__call__", ended)
+  assert predict(model, files, "--output", "out") == 130
+  assert "interrupted" in capsys.readouterr().err
+  first = made.copy()
+  made[:] = []
+  monkeypatch.setattr(
+    corpus.AnsweredShard, "__call__", lambda *x: made.append(x[1]) or answered(*x)
+  )
+  assert predict(model, files, "--output", "out") == 0
+  assert sorted(first + made) == list(range(6))
+  assert contents(Path("out")) == contents(Path("whole"))
+  made[:] = []
+  assert predict(model, files, "--output", "out") == 0
+  assert not made and "made before" in capsys.readouterr().out
+
+
+def test_other_settings_are_refused(model, files, capsys):
+  sources = [files / "a", files / "b"]
+  assert predict(model, *sources, "--output", "out/") == 0
+  before = contents(Path("out"))
+  for other, what in (
+    ([*sources, "--threshold", 0.5], "options"),
+    ([files / "a", files / "plain.txt"], "files"),
+  ):
+    assert predict(model, *other, "--output", "out/") == 2
+    assert f"out: made with other {what}; expected the same" in capsys.readouterr().err
+  Path("out/begun.json").write_text('"another"')
+  Path("out/manifest.json").unlink()
+  assert predict(model, *sources, "--output", "out/") == 2
+  assert "made with other files, model, options, version;" in capsys.readouterr().err
+  assert before.keys() >= contents(Path("out")).keys() - {"begun.json"}
+
+
+def test_faulty_rows_are_refused_or_written_apart(model, files, capsys):
+  shard = files / "bad.jsonl"
+  shard.write_text(
+    '{"text": "Ana"}\n{"text": 3}\n\n{"n": 4}\n{\n{"text": "Ana", "prediction": 1}\n'
+  )
+  assert predict(model, shard, "--output", "out/") == 2
+  fault = "corpus/bad.jsonl: line 2: text: 3; expected a string; --skip-bad leaves it out\n"
+  assert capsys.readouterr().err.endswith(fault)
+  assert predict(model, shard, "--output", "bad/", "--skip-bad") == 0
+  assert "1 texts in 1 shards" in (said := capsys.readouterr().out) and "4 faulty rows" in said
+  assert [row["text"] for row in read(Path("bad/bad.jsonl"))] == ["Ana"]
+  faulty = read(Path("bad/bad.jsonl.faulty.jsonl"))
+  places = [x["fault"].partition(":")[2].split(":")[0] for x in faulty]
+  assert places == [f" line {n}" for n in (2, 4, 5, 6)] and faulty[0]["row"] == '{"text": 3}'
+  assert predict(model, "bad/", "--output", "again/") == 2  # its rows have a prediction
+  assert "has a column prediction" in capsys.readouterr().err
+
+
+def test_faults_that_a_task_finds_in_its_rows_are_written_apart():
+  def answer(examples, faults, _):
+    with faults.caught():
+      raise InputError("here: line 1: too long")
+    return examples
+
+  opened = corpus.Answerer("found", str, None, lambda value, *_: value["text"], answer)
+  work = corpus.AnsweredShard(Path(), (), lambda: opened, skip_bad=True)
+  lines = [(f"here: line {n}", f'{{"text": "{n}"}}') for n in (1, 12)]
+  assert work._answered(lines, opened, CompiledShapes(0)) == (
+    [{"text": "12", "found": "12"}],
+    [{"fault": "here: line 1: too long", "row": {"text": "1"}}],
+  )
+
+
+def test_shards_without_rows_and_shards_that_cannot_be_read(model, tmp_path, monkeypatch, capsys):
+  monkeypatch.chdir(tmp_path)
+  Path("in").mkdir()
+  pq.write_table(pa.table({"text": pa.array([], pa.string())}), "in/none.parquet")
+  Path("in/none.txt").write_text("\n")
+  assert predict(model, "in", "--output", "out/") == 0
+  assert "0 texts in 2 shards" in capsys.readouterr().out
+  assert pq.read_table("out/none.parquet").schema.names == ["text", "prediction"]
+  for name, data in {
+    "x.parquet": b"PAR1 and no more",
+    "x.jsonl.gz": gzip.compress(b'{"text": "Ana"}\n' * 9)[:-9],
+    "x.txt": b"Ana\nB\xe9la",
+  }.items():
+    Path(name).write_bytes(data)
+    assert predict(model, name, "--output", f"of_{name}/") == 2
+    said = capsys.readouterr().err.strip().splitlines()[-1]
+    assert said.startswith(f"luke-jax: {name}: ") and "; expected" in said
+    assert not list(Path(f"of_{name}").glob("x*"))
+
+
+def test_an_output_inside_its_input_is_no_input(model, files):
+  for _ in range(2):
+    assert predict(model, files, "--output", files / "answers/") == 0
+  assert len(contents(files / "answers")) == 6
+
+
+@pytest.mark.parametrize(
+  ("sources", "output", "fault"),
+  [
+    (["corpus"], "", "--output: missing; expected a folder"),
+    (["corpus"], "answers.jsonl", "--output: answers.jsonl: a file; expected a folder"),
+    (["empty"], "out/", "empty: no shards; expected files of Parquet"),
+    (["corpus/README.md"], "out/", "corpus/README.md: no shards"),
+    (
+      ["Ana", "lives"],
+      "out/",
+      "Ana: no such file; expected shards of a corpus, or a text in quotes",
+    ),
+    (["corpus"], "corpus", "corpus: no shards"),
+    (["corpus/a"], "full/", "full: not a folder of this command"),
+    (["twice"], "out/", "twice/x.jsonl would be one; expected another name"),
+    (["corpus/notes", "corpus/a"], "out/", "what the command notes would be one"),
+  ],
+)
+def test_what_is_no_corpus_is_refused_in_a_line(model, files, capsys, sources, output, fault):
+  for name in ("full/mine", "twice/x.jsonl", "twice/x.txt", "corpus/notes/x.txt"):
+    Path(name).parent.mkdir(exist_ok=True)
+    Path(name).write_text("Ana")
+  Path("empty").mkdir()
+  assert predict(model, *sources, *(["--output", output] if output else [])) == 2
+  assert fault in capsys.readouterr().err
+
+
+def test_packed_by_zstandard(tmp_path):
+  if not find_spec("compression"):
+    pytest.importorskip("backports.zstd")
+  path = tmp_path / "x.jsonl.zst"
+  with forms.written(path) as write:
+    write([{"text": "Ana"}])
+  assert [row for _, row in forms.rows(path)] == ['{"text":"Ana"}\n'.strip()]
+
+
+def test_the_answers_of_every_task_have_a_type_in_tables():
+  for name in CLASSES:
+    kind = corpus._kind(task_class(name))
+    assert pa.types.is_list(forms.arrow_type(kind))
+
+
+def test_a_corpus_is_padded_by_a_tenth():
+  rng = np.random.default_rng(0)
+  lengths = np.clip(rng.lognormal(3.3, 0.45, 3 * corpus.ROWS).astype(int), 4, 128)  # of sentences
+  config = BertConfig(hidden_size=384, num_hidden_layers=6, num_attention_heads=12)
+  shapes, padded = batches.compiled_shapes(config, 4), 0
+  for first in range(0, len(lengths), corpus.ROWS):
+    some = lengths[first : first + corpus.ROWS]
+    rows = [_row(length) for length in some]
+    for batch in batches.batches(rows, Sizes(512, 1, 1), 512, shapes, entity_tokens=False):
+      padded += batch.height * batch.size.words
+  assert lengths.sum() > 0.9 * padded
+
+
+def _row(length):
+  return Row(0, np.zeros(length, np.int32), np.zeros(0, np.int32), np.zeros((0, 2)))
+
+
+def test_devices_share_batches(model, monkeypatch):
+  read = luke_jax.load(model)
+  shared = on_all_devices(read)
+  assert shared.program is not None
+  found, expected = shared.predict(TEXTS[:3]), read.predict(TEXTS[:3])
+  assert [[x[:4] for x in row] for row in found] == [[x[:4] for x in row] for row in expected]
+  for row, like in zip(found, expected, strict=True):
+    np.testing.assert_allclose([x.score for x in row], [x.score for x in like], atol=1e-5)
+
+
+@pytest.mark.slow
+def test_workers_give_the_same_bytes_and_a_killed_run_goes_on(model, files):
+  command = [sys.executable, "-m", "luke_jax", "predict", "ner", model, str(files)]
+  assert predict(model, files, "--output", "one/") == 0
+  subprocess.run([*command, "--output", "two/", "--workers", "2"], check=True)
+  assert contents(Path("two")) == contents(Path("one"))
+  (files / "a/x.jsonl").write_text('{"text": "Ana lives in Tokyo."}\n' * 5_000)
+  with subprocess.Popen([*command, "--output", "killed/"]) as process:
+    while not list(Path("killed").glob("notes/0.partly")):
+      assert process.poll() is None
+      time.sleep(0.05)
+    process.send_signal(signal.SIGKILL)
+  assert not Path("killed/a/x.jsonl").exists()
+  assert predict(model, files, "--output", "killed/") == 0
+  assert predict(model, files, "--output", "whole/") == 0
+  assert contents(Path("killed")) == contents(Path("whole"))
