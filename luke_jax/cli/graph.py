@@ -23,7 +23,7 @@ from luke_jax.systems.ernie_thu.aligning import (
 )
 from luke_jax.terminal import Console
 from luke_jax.text.alignment import Alignment
-from luke_jax.wiki.mentions.annotate import MentionLinker
+from luke_jax.wiki.mentions import MentionLinker
 
 
 def graph_train(

@@ -14,12 +14,12 @@ from luke_jax.files import Path, in_bucket, read_text
 from luke_jax.terminal import Console
 from luke_jax.wiki.export.export import export
 from luke_jax.wiki.export.tables import Form
-from luke_jax.wiki.mentions.stages import Filter
-from luke_jax.wiki.mentions.table import MAX_TOKENS, TABLE, make_mentions
+from luke_jax.wiki.mentions import MAX_TOKENS, TABLE, make_mentions
 from luke_jax.wiki.read.wikidata import KINDS, SQL
 from luke_jax.wiki.show import figures, figures_table, shown_records, write_html
 from luke_jax.wiki.stages.build import RESULT, BuiltStages, StageName, build
 from luke_jax.wiki.stages.engines import EngineOptions
+from luke_jax.wiki.stages.mentions import Filter
 from luke_jax.wiki.stages.multilingual_vocabulary import (
   EXPECTED,
   join,

@@ -30,8 +30,14 @@ from luke_jax.tasks.qa.files import COLUMNS, EntityReference, QuestionExample, p
 from luke_jax.text import Processor, Row
 from luke_jax.text.rows import Sizes
 from luke_jax.training.task import Batch, Params
-from luke_jax.wiki.mentions.annotate import BuiltPages, annotate, annotate_with, names_on_page
-from luke_jax.wiki.mentions.table import TABLE, Mentions
+from luke_jax.wiki.mentions import (
+  TABLE,
+  BuiltPages,
+  Mentions,
+  annotate,
+  annotate_with,
+  names_on_page,
+)
 from luke_jax.wiki.stages.stage import MANIFEST
 from luke_jax.wiki.stages.tokens import TOKEN
 
