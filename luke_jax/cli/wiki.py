@@ -242,11 +242,9 @@ def wiki_mentions(
   folder: Annotated[Path, Positional, arg(metavar="OUT")],
   /,
   *,
-  min_link_probability: float = 0.01,
-  max_candidates: int = 100,
-  min_count: int = 1,
   max_tokens: int = MAX_TOKENS,
   further_names: bool = False,
+  thresholds: OmitArgPrefixes[Filter],
   engine: OmitArgPrefixes[EngineOptions],
 ) -> None:
   """Makes the table of names in a build's folder: the pages that each links to, and how often.
@@ -258,14 +256,10 @@ def wiki_mentions(
 
   Args:
     folder: Folder of luke-jax wiki build.
-    min_link_probability: Smallest share of the pages with a name on which it is a link.
-    max_candidates: Largest number of pages for a name; the most linked are kept.
-    min_count: Smallest number of links from a name to a page.
     max_tokens: Largest number of tokens of a name.
     further_names: Adds names that are no links: titles, redirects, titles without parenthesis, bold
       names, and what disambiguations list; they weigh half a link or a quarter.
   """
-  thresholds = Filter(min_link_probability, max_candidates, min_count)
   with engine.opened() as runner:
     stages = make_mentions(folder, thresholds, runner, max_tokens=max_tokens, further=further_names)
   print(json.dumps({"folder": str(folder / TABLE), **stages[TABLE].counts}))
