@@ -55,15 +55,6 @@ class EntityHead(LabelHead):
     entity = entity_states(states, entity_start_positions)[:, 0]
     return {"logits": _classified(self.numerics, self.labels, entity)}
 
-  def loss(
-    self,
-    outputs: Outputs,
-    labels: Int[Array, " B"] | Int[Array, "B C"],
-    weights: jax.Array | None = None,
-  ) -> losses.Loss:
-    """Returns the loss of class numbers, or of 0 and 1 for every class."""
-    return losses.label_loss(outputs["logits"], labels, weights)
-
 
 class PairHead(LabelHead):
   """Labels of the first two entities, head and tail, as in relation classification."""
@@ -90,8 +81,6 @@ class PairHead(LabelHead):
     entities = entity_states(states, entity_start_positions)
     pair = jnp.concatenate([entities[:, 0], entities[:, 1]], axis=-1)
     return {"logits": _classified(self.numerics, self.labels, pair, use_bias=self.bias)}
-
-  loss = EntityHead.loss
 
 
 class SpanHead(LabelHead):
@@ -134,15 +123,6 @@ class SpanHead(LabelHead):
     bias = classify(jnp.zeros((2 * words.shape[-1],), words.dtype))
     first = jnp.take_along_axis(of_starts, starts[..., None], axis=1)
     return first + jnp.take_along_axis(of_ends, ends[..., None], axis=1) - bias
-
-  def loss(
-    self,
-    outputs: Outputs,
-    labels: Int[Array, "B E"] | Int[Array, "B E C"],
-    weights: jax.Array | None = None,
-  ) -> losses.Loss:
-    """Returns the loss of class numbers, -100 ignored, or of 0 and 1 for every class."""
-    return losses.label_loss(outputs["logits"], labels, weights)
 
 
 class ClozeHead(Head):
@@ -257,12 +237,6 @@ class TokenHead(LabelHead):
     """Returns logits (B, W, C)."""
     return {"logits": _dense(self.numerics, self.labels, states.words)}
 
-  def loss(
-    self, outputs: Outputs, labels: Int[Array, "B W"], weights: jax.Array | None = None
-  ) -> losses.Loss:
-    """Returns the loss of class numbers, -100 ignored."""
-    return losses.cross_entropy(outputs["logits"], labels, weights)
-
 
 class ChoiceHead(Head):
   """Choice of one of several texts; every input has an axis of choices after the batch."""
@@ -301,11 +275,7 @@ class NextSentenceHead(Head):
     dense = Dense(self.numerics, (2,), output="float32", name="next_sentence")
     return {"logits": dense(states.pooled)}
 
-  def loss(
-    self, outputs: Outputs, labels: Int[Array, " B"], weights: jax.Array | None = None
-  ) -> losses.Loss:
-    """Returns the loss of class numbers."""
-    return losses.cross_entropy(outputs["logits"], labels, weights)
+  loss = LabelHead.loss
 
 
 class AnswerHead(Head):
