@@ -61,33 +61,6 @@ class EntityOptions:
     return selection
 
 
-@dataclasses.dataclass(frozen=True)
-class RecordOptions:
-  """Options for the size and content of records."""
-
-  max_words: int = 512
-  """Largest number of word pieces in a record, the two special ones included."""
-  max_entities: int = 128
-  """Largest number of entities in a record; those after are left out."""
-  max_mention: int = 30
-  """Largest number of word pieces in an entity's name; those after are left out."""
-  min_sentence: int = 5
-  """Smallest number of word pieces in a sentence."""
-  unknown_entities: Literal["keep", "skip"] = "keep"
-  """Keeps links to pages outside of the vocabulary as `[UNK]`, or skips them."""
-  records_without_entities: bool = False
-  """Keeps records without an entity."""
-  abstract_only: bool = False
-  """Reads only the text before a page's first heading."""
-  vocabulary_pages_only: bool = False
-  """Reads only pages that are entities themselves."""
-
-  def limits(self) -> RecordLimits:
-    """Returns the options as the build needs them."""
-    keep = self.unknown_entities == "keep"
-    return RecordLimits(**dataclasses.asdict(self) | {"unknown_entities": keep})
-
-
 def wiki_build(
   dumps: Annotated[tuple[Path, ...], Positional, arg(metavar="DUMP...")],
   /,
@@ -103,7 +76,7 @@ def wiki_build(
   until: StageName = RESULT,
   seed: int = 0,
   entities: OmitArgPrefixes[EntityOptions],
-  records: OmitArgPrefixes[RecordOptions],
+  records: OmitArgPrefixes[RecordLimits],
   engine: OmitArgPrefixes[EngineOptions],
 ) -> None:
   """Makes pretraining records from a Wikipedia dump, or from texts whose mentions it finds.
@@ -140,7 +113,7 @@ def wiki_build(
     left_out=leave_out,
     selection=entities.selection(),
     vocabulary=entities.vocabulary,
-    limits=records.limits(),
+    limits=records,
     seed=seed,
   )
   with engine.opened() as runner:
