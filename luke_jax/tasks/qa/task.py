@@ -22,7 +22,6 @@ from luke_jax.nn.losses import IGNORED, target_weights
 from luke_jax.pipeline.reads import Reads, cached
 from luke_jax.tasks.answers import check_language
 from luke_jax.tasks.contract import RowLogits, TextTask, outputs_of
-from luke_jax.tasks.evaluation import Evaluation
 from luke_jax.tasks.predictions import Answer
 from luke_jax.tasks.qa import features, score
 from luke_jax.tasks.qa.features import Window
@@ -245,6 +244,7 @@ class QuestionAnswering(TextTask[QuestionExample, list[Answer]]):
     return Sizes(self.words, self.entities, self.mention)
 
   parse = staticmethod(parse)
+  evaluate = staticmethod(score.evaluate)
 
   def reads(self) -> Reads:
     """Returns the manifests of what links texts."""
@@ -311,12 +311,6 @@ class QuestionAnswering(TextTask[QuestionExample, list[Answer]]):
     none = (self.unanswerable, self.null_threshold)
     choice = Choice(self.n_best, self.answer_words, *none, self.authors)
     return decode(examples, rows, outputs, choice)
-
-  def evaluate(
-    self, examples: Sequence[QuestionExample], predictions: Sequence[Sequence[Answer]]
-  ) -> Evaluation:
-    """Returns exact match, F1 and the figures around them."""
-    return score.evaluate(examples, predictions)
 
   def to_prediction(
     self, example: QuestionExample, prediction: Sequence[Answer]
