@@ -17,18 +17,18 @@ REPOSITORY = "https://github.com/luke-jax/luke_jax"
 CHAPTERS = {
   "First minutes": "docs/README docs/howto/install docs/english docs/python docs/pictures",
   "Your own data": """docs/howto/own-data docs/howto/label-studio docs/howto/nested
-    docs/howto/labels docs/howto/triples docs/howto/linking docs/howto/own-entities
-    docs/howto/classify-texts docs/howto/tags-or-spans docs/howto/fast-ner
+    docs/howto/labels docs/howto/few-shot-ner docs/howto/triples docs/howto/linking
+    docs/howto/own-entities docs/howto/classify-texts docs/howto/tags-or-spans docs/howto/fast-ner
     docs/howto/long-documents docs/howto/offsets docs/howto/adapters docs/howto/mluke
     docs/howto/trackers docs/howto/from-flax""",
   "In production": """docs/howto/serving docs/howto/onnx docs/howto/spacy docs/howto/uploading
-    docs/howto/quantization""",
+    docs/howto/quantization docs/howto/without-torch""",
   "Understand": """docs/tutorial docs/models docs/text docs/tasks docs/pretraining docs/milliseconds
     docs/graph docs/ernie-thu docs/ernie-baidu docs/tener docs/ma-bert docs/mluke-evaluations
     docs/wiki-samples docs/paper docs/differences""",
   "Run on TPUs": """docs/plan docs/training docs/pods experiments/launch/README
-    docs/howto/paper-numbers docs/howto/own-corpus docs/howto/buckets experiments/README
-    experiments/results""",
+    docs/howto/bert-on-tpu docs/howto/paper-numbers docs/howto/own-corpus docs/howto/your-language
+    docs/howto/buckets experiments/README experiments/results""",
   "Extend": "docs/howto/own-task docs/howto/own-system docs/architecture CONTRIBUTING",
   "Notebooks": "colab/README",
   "Reference": """docs/cli docs/cli/first docs/cli/tasks docs/cli/models docs/cli/wikipedia

@@ -18,6 +18,7 @@ from luke_jax.formats.files import Faults
 from luke_jax.inference.settings import check_answer, task_of
 from luke_jax.inference.triples import SHOWN, Extractor, Name, Triple, merged
 from luke_jax.runs.models import backbone_of, model_directory
+from luke_jax.tasks.facts.relations import meant
 from luke_jax.tasks.labels.wordings import labels_in
 from luke_jax.tasks.predictions import Fact, Link, Span
 
@@ -34,6 +35,7 @@ def run(
   facts: Path = Path("english/facts"),
   linker: Path | None = None,
   labels: str = "",
+  relations: str = "",
   threshold: float | None = None,
   each: bool = False,
 ) -> None:
@@ -45,7 +47,7 @@ def run(
   left out, and counted.
 
       luke-jax triples "Ana Sousa, a daughter of Rui Sousa, was born in Porto."
-      luke-jax triples texts.jsonl --linker runs/linker --output facts.jsonl
+      luke-jax triples texts.jsonl --relations "born in, works for" --output facts.jsonl
 
   Args:
     source: File of texts, a text, an object of JSON, or - for standard input.
@@ -54,6 +56,7 @@ def run(
     facts: Directory, name or run of a model of facts.
     linker: Directory or run of a model that says what names mean.
     labels: For a model with labels at run time: those of the names to look for.
+    relations: Those to look for, by their names or in other words such as "born in, works for".
     threshold: Least score of a fact; without it, that from which nine in ten are right.
     each: Prints the triples of each text as they are found, instead of facts at the end.
   """
@@ -62,6 +65,8 @@ def run(
   if output:
     check_place(output)
   extractor = _extractor(names, facts, linker, labels, threshold)
+  if relations:
+    extractor = extractor._replace(relations=meant(labels_in(relations), extractor.task.labels))
   least = Least(extractor.sure if threshold is None else threshold)
   faults = Faults()
   examples, _ = examples_in(task_of(extractor.names), source, faults)

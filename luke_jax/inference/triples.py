@@ -95,6 +95,7 @@ class Extractor(NamedTuple):
   labels: Sequence[str] | Mapping[str, str] | None = None  # of names that are looked for
   threshold: float | None = None  # the least score of a fact; None: as the model has it
   least: float | None = None  # score of a name
+  relations: Sequence[str] | None = None  # that are asked for, by name; None: all
 
   def triples(self, texts: Sequence[str]) -> list[list[Triple]]:
     """Returns the triples of each text, in order."""
@@ -111,9 +112,12 @@ class Extractor(NamedTuple):
     ]
     found = predictions(self.facts, abstaining.task, examples)
     return [
-      _triples(example, of_text, abstaining.kept(facts))
+      _triples(example, of_text, self._asked(abstaining.kept(facts)))
       for of_text, (example, facts) in zip(groups, found, strict=True)
     ]
+
+  def _asked(self, facts: Sequence[Fact]) -> list[Fact]:
+    return [x for x in facts if self.relations is None or x.label in self.relations]
 
   def names_in(self, texts: Sequence[str]) -> list[list[Name]]:
     """Returns the names of each text, with what they mean if there is a linker.

@@ -15,6 +15,7 @@ from luke_jax.text.tokenizer import Bounds
 
 ENGLISH = "en"
 NEAR = 25  # characters before a name, in which what has ended is said of it
+BEFORE = 60  # characters before a place, in which it says that something is beside it
 
 
 def _words(*alternatives: str) -> re.Pattern[str]:
@@ -66,6 +67,18 @@ LASTING = {
   *("author", "child", "composer", "creator", "date of birth", "date of death", "director"),
   *("educated at", "father", "founded by", "inception", "lyrics by", "mother", "performer"),
   *("place of birth", "place of death", "publication date", "screenwriter", "sibling"),
+}
+# Beside a place is not in it.
+_BESIDE = re.compile(
+  r"\b(?:near(?:by)?|outside(?: of)?|close to|not far from|next to|beside|opposite"
+  r"|(?:north|south|east|west)\w*(?:[- ](?:north|south|east|west)\w*)? of"
+  r"|(?:miles?|km|kilomet\w+)(?: \w+)? (?:from|of))(?: the)?(?: (?:town|city|village) of)?\s+$",
+  re.IGNORECASE,
+)
+WITHIN = {
+  *("place of birth", "place of death", "residence", "work location", "location"),
+  *("headquarters location", "location of formation"),
+  "located in the administrative territorial entity",
 }
 _CLAUSE_END = re.compile(
   r"[;:)]|[?!][\"”]|,? (?:but|although|though|yet) "
@@ -130,14 +143,13 @@ class Denials:
 
   def __call__(self, head: int, tail: int, label: str = "") -> bool:
     """Returns true if two names share sentences, all of which deny what they say of them."""
-    places, ends = self._example.places, label not in LASTING
-    shared = places[head] & places[tail]
-    return bool(shared) and all(self._in(number, head, tail, ends=ends) for number in shared)
+    shared = self._example.places[head] & self._example.places[tail]
+    return bool(shared) and all(self._in(number, head, tail, label) for number in shared)
 
   def _read(self, number: int) -> Cues:
     return Cues.of(self._example.text, *self._example.edges[number], self._names)
 
-  def _in(self, number: int, head: int, tail: int, *, ends: bool) -> bool:
+  def _in(self, number: int, head: int, tail: int, label: str) -> bool:
     start, end = self._example.edges[number]
     heads, tails = (
       [x for x in self._example.names[name].mentions if start <= x[0] < end]
@@ -149,4 +161,7 @@ class Denials:
       ((x, y) for x in heads for y in tails),
       key=lambda x: max(x[0][0] - x[1][1], x[1][0] - x[0][1]),
     )
-    return self._cues(number).deny(*sorted(pair), ends=ends)
+    place = pair[1][0]
+    if label in WITHIN and _BESIDE.search(self._example.text, max(start, place - BEFORE), place):
+      return True
+    return self._cues(number).deny(*sorted(pair), ends=label not in LASTING)

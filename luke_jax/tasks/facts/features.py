@@ -139,7 +139,7 @@ class _Targets:
     self.by_pair: dict[tuple[int, int], list[tuple[int, int]]] = {}
     every = range(self.labels)
     for fact in example.unknown:
-      open_labels = every if not fact.label else [numbers[fact.label]] * (fact.label in numbers)
+      open_labels = [numbers[x] for x in (fact.label,) if x in numbers] if fact.label else every
       self.by_pair.setdefault(fact[:2], []).extend((x, IGNORED) for x in open_labels)
     for fact in example.facts or ():
       if fact.label in numbers:

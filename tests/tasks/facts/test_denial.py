@@ -82,6 +82,15 @@ def test_what_is_over_denies_what_ends():
   assert denials(0, 1, "residence") and not denials(0, 1, "place of birth")
 
 
+@pytest.mark.parametrize(
+  "where", ["near", "just outside", "10 km from", "north-east of", "in", "in outer"]
+)
+def test_beside_a_place_is_not_in_it(where):
+  denials = Denials(example(f"Ana was born {where} Rome.", "Ana", "Rome"))
+  assert denials(0, 1, "place of birth") == (not where.startswith("in"))
+  assert not denials(0, 1, "country")
+
+
 def test_a_title_beside_a_denial_hides_nothing():
   text = "It is not true that Never Land was written by Ana."
   assert Denials(example(text, "Never Land", "Ana"))(0, 1)
