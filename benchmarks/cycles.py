@@ -21,6 +21,7 @@ from tyro.conf import Positional, UseAppendAction, arg
 
 from benchmarks.bundles import UNITS, Bundles, Units, options, read_directory
 from benchmarks.bundles import cycles as bundle_cycles
+from luke_jax.cli.plan import PlannedStep
 from luke_jax.cli.process import stderr_console
 from luke_jax.errors import InputError
 from luke_jax.files import Path, check_place, write_json
@@ -30,7 +31,6 @@ from luke_jax.plan.compiling import OutOfMemory
 from luke_jax.plan.hlo import Executed, HloModule, execution
 from luke_jax.plan.plan import Plan, token_counts
 from luke_jax.plan.traffic import moved
-from luke_jax.runs.planned import PlannedStep
 from luke_jax.terminal import Console
 
 Source = Literal["estimate", "bundles", "kernel", "memory"]

@@ -6,9 +6,9 @@ from typing import Annotated
 from tyro.conf import Positional, arg
 
 from benchmarks.cycles import StepCycles, counted
+from luke_jax.cli.plan import PlannedStep
 from luke_jax.plan.chips import GIB, parse_topology
 from luke_jax.plan.compiling import OutOfMemory
-from luke_jax.runs.planned import PlannedStep
 
 EXPERIMENTS = Path(__file__).parents[1] / "experiments"
 CHIPS_16 = ("v5e:4x4", "v5p:2x2x4", "v6e:4x4")

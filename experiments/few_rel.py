@@ -18,7 +18,7 @@ from luke_jax.files import Path
 from luke_jax.models.system import Running
 from luke_jax.pipeline.batches import Data
 from luke_jax.systems.ernie_thu import ErnieThuConfig
-from luke_jax.systems.transe.graphs import graph_experiment
+from luke_jax.systems.transe.task import graph_experiment
 from luke_jax.tasks.relations.task import RelationClassification
 from luke_jax.training.experiment import Experiment, Run
 from luke_jax.training.optimizer import Optimizer, Schedule

@@ -13,8 +13,7 @@ from typing import Any
 
 from luke_jax.pipeline.batches import Data
 from luke_jax.systems.transe import TransEConfig
-from luke_jax.systems.transe.graphs import adam
-from luke_jax.systems.transe.task import LinkPrediction
+from luke_jax.systems.transe.task import LinkPrediction, adam
 from luke_jax.training.experiment import Experiment, Run
 from luke_jax.training.experiment_files import Row
 from luke_jax.training.optimizer import Schedule

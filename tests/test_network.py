@@ -29,7 +29,7 @@ KNOWN = {
   "files/fetch.py",  # linker
   "files/buckets.py",  # gs://
   "files/locks.py",  # gs://, and the name of this machine
-  "serve/client.py",  # the server that a program names
+  "serve/__init__.py",  # the server that a program names
   "serve/server.py",  # listens
 }
 

@@ -14,6 +14,7 @@ from rich.text import Text
 from tyro.conf import Positional, UseAppendAction, arg
 
 from luke_jax.cli import script
+from luke_jax.cli.plan import PlannedStep
 from luke_jax.cli.process import stderr_console
 from luke_jax.convert.sources import read_backbone
 from luke_jax.errors import InputError
@@ -22,7 +23,6 @@ from luke_jax.formats.datasets import is_split
 from luke_jax.formats.files import Faults
 from luke_jax.plan.chips import GIB, parse_topology
 from luke_jax.plan.compiling import OutOfMemory
-from luke_jax.runs.planned import PlannedStep
 from luke_jax.runs.recipes import read_experiment
 from luke_jax.tasks.contract import TextTask
 from luke_jax.tasks.ner.documents import NamesExample as Document

@@ -25,6 +25,7 @@ FAULTS = (
   (r"Missing value for argument '(?:\(')?([^',]+)", r"\1: no value; expected one"),
   (r"Error parsing (\S+): Could .*? (\[.*?\]).* \1 ([A-Z]+(?: [A-Z]+\b)*)", r"\1: \2; expected \3"),
   (r"Error parsing (\S+): .*?('[^']*') -.* \1 (\w+)", r"\1: \2; expected \3"),
+  (r"Error parsing [a-z]+: (.*?) -{9}", r"\1"),  # of options that belong together
 )
 CHOICE = r"invalid choice '(.*)' for argument '(.+?)'\. .* \((.*?)\)"
 # Options of other programs that train, and the field's last name for each.

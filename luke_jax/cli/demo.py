@@ -10,7 +10,7 @@ from rich.table import Table
 from tyro.conf import Positional, arg
 
 from luke_jax.demo import report
-from luke_jax.demo.running import check_repository, run_folder, steps, where
+from luke_jax.demo.report import check_repository, run_folder, steps, where
 from luke_jax.errors import InputError
 from luke_jax.files import Path
 from luke_jax.runs.steps import Screen

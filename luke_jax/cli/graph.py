@@ -23,7 +23,7 @@ from luke_jax.systems.ernie_thu.aligning import (
 )
 from luke_jax.terminal import Console
 from luke_jax.text.alignment import Alignment
-from luke_jax.wiki.mentions.annotate import MentionLinker
+from luke_jax.wiki.mentions import MentionLinker
 
 
 def graph_train(
@@ -51,7 +51,7 @@ def graph_train(
   # Imported here, since `evaluate` needs no training.
   from luke_jax.runs import training
   from luke_jax.runs.recipes import read_experiment
-  from luke_jax.systems.transe.graphs import graph_experiment, write_run_vectors
+  from luke_jax.systems.transe.task import graph_experiment, write_run_vectors
   from luke_jax.training.experiment import describe
   from luke_jax.training.experiment_files import is_experiment_file
   from luke_jax.training.metrics import summary_line
@@ -92,8 +92,8 @@ def graph_evaluate(
     split: Triples that are ranked.
     raw: Keep other true answers in the ranks.
   """
-  from luke_jax.systems.transe.graphs import evaluate
   from luke_jax.systems.transe.ranking import HITS, SIDES
+  from luke_jax.systems.transe.task import evaluate
 
   chosen = norm or folder_norm(vectors)
   if chosen is None:

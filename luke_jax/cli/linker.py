@@ -1,11 +1,12 @@
-"""`luke-jax linker`."""
+"""`luke-jax linker`: a linker from the latest dump on Wikimedia's server, or on a like one."""
 
 import itertools
 import json
 import os
+import re
 import shutil
 import sys
-from typing import Annotated
+from typing import Annotated, NamedTuple
 
 from rich.progress import DownloadColumn, Progress, TimeRemainingColumn, TransferSpeedColumn
 from tyro.conf import Positional, arg
@@ -14,7 +15,7 @@ from luke_jax.convert.published import PUBLISHED
 from luke_jax.convert.reading import named_directory, read_model
 from luke_jax.errors import InputError, check_whole
 from luke_jax.files import Path, in_bucket, read_json, remove, sync_all, write_json
-from luke_jax.files.fetch import fetch
+from luke_jax.files.fetch import fetch, read_page, size_of
 from luke_jax.files.locks import locked, new_folder
 from luke_jax.heads.linking import KNOWLEDGE
 from luke_jax.runs.steps import DONE, LOGS, Screen, Step
@@ -22,7 +23,40 @@ from luke_jax.runs.steps import run as run_steps
 from luke_jax.terminal import Console
 from luke_jax.text.tokenizer_files import has_tokenizer
 from luke_jax.training.metrics import summary_line
-from luke_jax.wiki.dumps import MIRROR, DumpFile, latest
+
+MIRROR = "https://dumps.wikimedia.org"
+PAGES, ITEMS = "pages-articles-multistream.xml.bz2", "page_props.sql.gz"
+_SUM = re.compile(r"^([0-9a-f]{40}) [ *](([a-z0-9_]+)-(\d{8}|latest)-(\S+))$", re.MULTILINE)
+_WIKI = re.compile(r"[a-z][a-z0-9_]{1,40}")
+
+
+class DumpFile(NamedTuple):
+  """A file of a dump, with its size in bytes and its SHA-1."""
+
+  name: str
+  address: str
+  size: int
+  sha1: str
+
+
+def latest(wiki: str, mirror: str) -> tuple[DumpFile, DumpFile]:
+  """Returns the files of a wiki's latest dump: its pages, and what items of Wikidata they are."""
+  if not _WIKI.fullmatch(wiki):
+    raise InputError(f"{wiki}: no wiki; expected the name of one, as simplewiki, enwiki or dewiki")
+  mirror = mirror.rstrip("/")
+  sums = f"{mirror}/{wiki}/latest/{wiki}-latest-sha1sums.txt"
+  files = {}
+  for sha1, name, of, date, what in _SUM.findall(read_page(sums)):
+    if of == wiki and what in (PAGES, ITEMS):
+      address = f"{mirror}/{wiki}/{date}/{name}"
+      files[what] = DumpFile(name, address, size_of(address), sha1)
+  if missing := {PAGES, ITEMS} - files.keys():
+    raise InputError(
+      f"{sums}: no {sorted(missing)[0]}; expected the list of a whole dump: where the latest is"
+      " being made, try again in some days, or give another mirror by --from"
+    )
+  return files[PAGES], files[ITEMS]
+
 
 READ = ("read the dump", "tables of pages and links")
 DESCRIBE = "describe the pages"

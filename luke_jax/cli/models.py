@@ -2,13 +2,13 @@
 
 import warnings
 from collections import defaultdict
-from typing import Annotated, Literal
+from typing import Annotated
 
 import numpy as np
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 from rich.text import Text
-from tyro.conf import Positional, UseAppendAction, arg
+from tyro.conf import OmitArgPrefixes, Positional, UseAppendAction, arg
 
 from luke_jax.cli.process import stderr_console
 from luke_jax.convert import text_side
@@ -294,15 +294,8 @@ def new(
   vectors: Path | None = None,
   bigram_vectors: Path | None = None,
   sentence_vectors: Path | None = None,
-  characters: bool = False,
-  digits_as_zero: bool = False,
-  bigrams: bool = False,
-  least_bigrams: int = 1,
-  least_characters: int = 2,
-  character_encoder: Literal["adatrans", "transformer", "cnn", "none"] = "adatrans",
-  columns: str = "",
-  keep_scale: bool = False,
   seed: int = 0,
+  choices: OmitArgPrefixes[Choices],
 ) -> None:
   """Makes a TENER that knows nothing yet, with the words of your files, to train for tagging.
 
@@ -320,26 +313,8 @@ def new(
     vectors: Text file of vectors of words, in GloVe's or word2vec's form.
     bigram_vectors: The same for bigrams.
     sentence_vectors: Folder of vectors of every word of the files: sentences.txt and vectors.npy.
-    characters: Take every character of the files' words as a word, as is usual in Chinese.
-    digits_as_zero: Read every digit as 0.
-    bigrams: Give pairs of neighbouring words embeddings of their own.
-    least_bigrams: Number of times that a bigram stands in the training file at least.
-    least_characters: Number of times that a character does.
-    character_encoder: Encoder of a word's characters.
-    columns: Columns of the files: word, tag or _ (not read) for each, as _,word,tag; else a guess.
-    keep_scale: Leave vectors as files have them, instead of scaling each to a variance of one.
     seed: Seed of the parameters that no file gives.
   """
-  choices = Choices(
-    characters=characters,
-    digits_as_zero=digits_as_zero,
-    bigrams=bigrams,
-    least_bigrams=least_bigrams,
-    least_characters=least_characters,
-    character_encoder=character_encoder,
-    columns=tuple(columns.split(",")) if columns else (),
-    keep_scale=keep_scale,
-  )
   files = Files(train, also, vectors, bigram_vectors, sentence_vectors)
   model, coverages = fresh_model(size, files, choices, seed)
   save(model, directory)

@@ -6,13 +6,13 @@ import sys
 import webbrowser
 from typing import Annotated
 
-from tyro.conf import Positional, arg
+from tyro.conf import OmitArgPrefixes, Positional, arg
 
 from luke_jax import serve
 from luke_jax.cli.process import stderr_console
 from luke_jax.errors import InputError
 from luke_jax.files import Path
-from luke_jax.serve.guard import Limits
+from luke_jax.serve.guard import LOOPBACK, REQUESTS, Limits
 
 TOKEN = "LUKE_JAX_TOKEN"
 PAGE_LIMITS = Limits(waiting=33)  # one that is computed, and those behind it
@@ -25,11 +25,7 @@ def run(
   backbone: Path | None = None,
   host: str = "127.0.0.1",
   port: int = 8765,
-  body: int = 1_000_000,
-  characters: int = 20_000,
-  labels: int = 1000,
-  waiting: int = 256,
-  seconds: float = 30,
+  limits: OmitArgPrefixes[Limits],
 ) -> None:
   """Answers requests for predictions over HTTP, for programs in any language.
 
@@ -47,26 +43,16 @@ def run(
     backbone: Directory of the backbone, for adapters whose own luke-jax get does not know.
     host: Address to listen at; 0.0.0.0 for all of this machine.
     port: Port to listen at; 0 for any that is free.
-    body: Most bytes of a request.
-    characters: Most characters of a text, and most word pieces.
-    labels: Most labels that a request looks for, with a model of labels.
-    waiting: Most requests that wait; more are refused with status 429.
-    seconds: Longest wait for an answer; then the status is 503.
   """
-  from luke_jax.serve.guard import LOOPBACK
-
   token = os.environ.get(TOKEN)
   if token is not None and not token.strip():
     raise InputError(f"{TOKEN}: empty; expected a token, or no such variable")
-  limits = Limits(body=body, characters=characters, labels=labels, waiting=waiting, seconds=seconds)
   local = host in LOOPBACK or host == "::1"
   with stderr_console().status("reading the models"):
     read = serve.read_models(models, backbone)
   hosts = LOOPBACK if local else None
   application = serve.application(read, limits=limits, token=token, hosts=hosts)
   server = serve.Server(application, host, port)
-  from luke_jax.serve.guard import REQUESTS
-
   handler = logging.StreamHandler(sys.stdout)
   handler.setFormatter(logging.Formatter("%(message)s"))
   REQUESTS.addHandler(handler)
@@ -100,8 +86,6 @@ def try_page(
     port: Port of this machine; 0 for any that is free.
     no_browser: Prints the address and opens nothing.
   """
-  from luke_jax.serve.guard import LOOPBACK
-
   with stderr_console().status("reading the models"):
     read = serve.read_models(models, backbone)
     application = serve.application(read, limits=PAGE_LIMITS, hosts=LOOPBACK, page=True)

@@ -14,12 +14,12 @@ from luke_jax.files import Path, in_bucket, read_text
 from luke_jax.terminal import Console
 from luke_jax.wiki.export.export import export
 from luke_jax.wiki.export.tables import Form
-from luke_jax.wiki.mentions.stages import Filter
-from luke_jax.wiki.mentions.table import MAX_TOKENS, TABLE, make_mentions
+from luke_jax.wiki.mentions import MAX_TOKENS, TABLE, make_mentions
 from luke_jax.wiki.read.wikidata import KINDS, SQL
 from luke_jax.wiki.show import figures, figures_table, shown_records, write_html
 from luke_jax.wiki.stages.build import RESULT, BuiltStages, StageName, build
 from luke_jax.wiki.stages.engines import EngineOptions
+from luke_jax.wiki.stages.mentions import Filter
 from luke_jax.wiki.stages.multilingual_vocabulary import (
   EXPECTED,
   join,
@@ -61,33 +61,6 @@ class EntityOptions:
     return selection
 
 
-@dataclasses.dataclass(frozen=True)
-class RecordOptions:
-  """Options for the size and content of records."""
-
-  max_words: int = 512
-  """Largest number of word pieces in a record, the two special ones included."""
-  max_entities: int = 128
-  """Largest number of entities in a record; those after are left out."""
-  max_mention: int = 30
-  """Largest number of word pieces in an entity's name; those after are left out."""
-  min_sentence: int = 5
-  """Smallest number of word pieces in a sentence."""
-  unknown_entities: Literal["keep", "skip"] = "keep"
-  """Keeps links to pages outside of the vocabulary as `[UNK]`, or skips them."""
-  records_without_entities: bool = False
-  """Keeps records without an entity."""
-  abstract_only: bool = False
-  """Reads only the text before a page's first heading."""
-  vocabulary_pages_only: bool = False
-  """Reads only pages that are entities themselves."""
-
-  def limits(self) -> RecordLimits:
-    """Returns the options as the build needs them."""
-    keep = self.unknown_entities == "keep"
-    return RecordLimits(**dataclasses.asdict(self) | {"unknown_entities": keep})
-
-
 def wiki_build(
   dumps: Annotated[tuple[Path, ...], Positional, arg(metavar="DUMP...")],
   /,
@@ -103,7 +76,7 @@ def wiki_build(
   until: StageName = RESULT,
   seed: int = 0,
   entities: OmitArgPrefixes[EntityOptions],
-  records: OmitArgPrefixes[RecordOptions],
+  records: OmitArgPrefixes[RecordLimits],
   engine: OmitArgPrefixes[EngineOptions],
 ) -> None:
   """Makes pretraining records from a Wikipedia dump, or from texts whose mentions it finds.
@@ -140,7 +113,7 @@ def wiki_build(
     left_out=leave_out,
     selection=entities.selection(),
     vocabulary=entities.vocabulary,
-    limits=records.limits(),
+    limits=records,
     seed=seed,
   )
   with engine.opened() as runner:
@@ -242,11 +215,9 @@ def wiki_mentions(
   folder: Annotated[Path, Positional, arg(metavar="OUT")],
   /,
   *,
-  min_link_probability: float = 0.01,
-  max_candidates: int = 100,
-  min_count: int = 1,
   max_tokens: int = MAX_TOKENS,
   further_names: bool = False,
+  thresholds: OmitArgPrefixes[Filter],
   engine: OmitArgPrefixes[EngineOptions],
 ) -> None:
   """Makes the table of names in a build's folder: the pages that each links to, and how often.
@@ -258,14 +229,10 @@ def wiki_mentions(
 
   Args:
     folder: Folder of luke-jax wiki build.
-    min_link_probability: Smallest share of the pages with a name on which it is a link.
-    max_candidates: Largest number of pages for a name; the most linked are kept.
-    min_count: Smallest number of links from a name to a page.
     max_tokens: Largest number of tokens of a name.
     further_names: Adds names that are no links: titles, redirects, titles without parenthesis, bold
       names, and what disambiguations list; they weigh half a link or a quarter.
   """
-  thresholds = Filter(min_link_probability, max_candidates, min_count)
   with engine.opened() as runner:
     stages = make_mentions(folder, thresholds, runner, max_tokens=max_tokens, further=further_names)
   print(json.dumps({"folder": str(folder / TABLE), **stages[TABLE].counts}))

@@ -16,17 +16,17 @@ from luke_jax.errors import InputError
 from luke_jax.files import Path, is_file_in, whole
 from luke_jax.terminal import Console, visible
 from luke_jax.web_page import FOOT, head
-from luke_jax.wiki.mentions.annotate import (
+from luke_jax.wiki.mentions import (
   LINKED_AT_ALL,
   LINKED_OFTEN,
   Annotation,
   BuiltPages,
+  Mentions,
   PageAnnotation,
   annotate,
   annotate_with,
   names_on_page,
 )
-from luke_jax.wiki.mentions.table import Mentions
 
 Annotations = Sequence[Annotation | PageAnnotation]
 

@@ -5,7 +5,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from luke_jax.heads import chain, facts, labels, linking, masked, matching
+from luke_jax.heads import facts, labels, linking, masked, matching
 from luke_jax.heads.attributes import head as attributes
 from luke_jax.models.head import Head, Outputs
 from luke_jax.models.network import Network
@@ -14,7 +14,7 @@ from luke_jax.models.system import NONE, Backbone, States, System, Tables
 HEADS: dict[str, type[Head]] = {
   head.kind: head
   for heads in (
-    *(masked.HEADS, labels.HEADS, chain.HEADS, attributes.HEADS),
+    *(masked.HEADS, labels.HEADS, attributes.HEADS),
     *(linking.HEADS, matching.HEADS, facts.HEADS),
   )
   for head in heads

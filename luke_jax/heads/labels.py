@@ -9,7 +9,7 @@ from jaxtyping import Array, Float, Int, Shaped
 
 from luke_jax.models.head import Head, LabelHead, Outputs, SavedHead
 from luke_jax.models.system import Backbone, States, Tables
-from luke_jax.nn import losses
+from luke_jax.nn import crf, losses
 from luke_jax.nn.layers import Dense, Dropout, Numerics
 
 STARTS, ENDS = "entity_start_positions", "entity_end_positions"
@@ -55,15 +55,6 @@ class EntityHead(LabelHead):
     entity = entity_states(states, entity_start_positions)[:, 0]
     return {"logits": _classified(self.numerics, self.labels, entity)}
 
-  def loss(
-    self,
-    outputs: Outputs,
-    labels: Int[Array, " B"] | Int[Array, "B C"],
-    weights: jax.Array | None = None,
-  ) -> losses.Loss:
-    """Returns the loss of class numbers, or of 0 and 1 for every class."""
-    return losses.label_loss(outputs["logits"], labels, weights)
-
 
 class PairHead(LabelHead):
   """Labels of the first two entities, head and tail, as in relation classification."""
@@ -90,8 +81,6 @@ class PairHead(LabelHead):
     entities = entity_states(states, entity_start_positions)
     pair = jnp.concatenate([entities[:, 0], entities[:, 1]], axis=-1)
     return {"logits": _classified(self.numerics, self.labels, pair, use_bias=self.bias)}
-
-  loss = EntityHead.loss
 
 
 class SpanHead(LabelHead):
@@ -134,15 +123,6 @@ class SpanHead(LabelHead):
     bias = classify(jnp.zeros((2 * words.shape[-1],), words.dtype))
     first = jnp.take_along_axis(of_starts, starts[..., None], axis=1)
     return first + jnp.take_along_axis(of_ends, ends[..., None], axis=1) - bias
-
-  def loss(
-    self,
-    outputs: Outputs,
-    labels: Int[Array, "B E"] | Int[Array, "B E C"],
-    weights: jax.Array | None = None,
-  ) -> losses.Loss:
-    """Returns the loss of class numbers, -100 ignored, or of 0 and 1 for every class."""
-    return losses.label_loss(outputs["logits"], labels, weights)
 
 
 class ClozeHead(Head):
@@ -257,12 +237,6 @@ class TokenHead(LabelHead):
     """Returns logits (B, W, C)."""
     return {"logits": _dense(self.numerics, self.labels, states.words)}
 
-  def loss(
-    self, outputs: Outputs, labels: Int[Array, "B W"], weights: jax.Array | None = None
-  ) -> losses.Loss:
-    """Returns the loss of class numbers, -100 ignored."""
-    return losses.cross_entropy(outputs["logits"], labels, weights)
-
 
 class ChoiceHead(Head):
   """Choice of one of several texts; every input has an axis of choices after the batch."""
@@ -301,11 +275,7 @@ class NextSentenceHead(Head):
     dense = Dense(self.numerics, (2,), output="float32", name="next_sentence")
     return {"logits": dense(states.pooled)}
 
-  def loss(
-    self, outputs: Outputs, labels: Int[Array, " B"], weights: jax.Array | None = None
-  ) -> losses.Loss:
-    """Returns the loss of class numbers."""
-    return losses.cross_entropy(outputs["logits"], labels, weights)
+  loss = LabelHead.loss
 
 
 class AnswerHead(Head):
@@ -355,5 +325,54 @@ def _dense(
   return Dense(numerics, (labels,), output="float32", name="classifier")(dropped)
 
 
+Legal = tuple[tuple[bool, ...], ...]  # (C + 2, C), as `packed` has it
+
+
+class ChainHead(LabelHead):
+  """Logits of the labels of word pieces, as of `TokenHead`, and the scores of their chain.
+
+  Not every piece has a label; the chain connects those that have one. `legal` are the neighbours
+  that training allows; without it all of them are.
+  """
+
+  legal: Legal | None = None
+
+  kind: ClassVar[str] = "crf"
+  fits: ClassVar[str] = "words"
+  suffix: ClassVar[str] = "ForTokenClassificationWithCrf"
+  hub_task: ClassVar[str] = "token-classification"
+
+  @nn.compact
+  def __call__(self, states: States, tables: Tables) -> Outputs:
+    """Returns logits (B, W, C), and the chain's scores (B, C + 2, C), the same for every row."""
+    words = Dropout(self.numerics.of_classifiers)(states.words)
+    logits = Dense(self.numerics, (self.labels,), output="float32", name="classifier")(words)
+    chain = packed(crf.ChainScores(self.labels, self.numerics.init_std, name="crf")())
+    return {"logits": logits, "chain": jnp.broadcast_to(chain, (logits.shape[0], *chain.shape))}
+
+  def loss(
+    self, outputs: Outputs, labels: Int[Array, "B W"], weights: Float[Array, " B"] | None = None
+  ) -> losses.Loss:
+    """Returns the mean over rows of the loss of class numbers, -100 where there is none.
+
+    `weights` are those of the rows.
+    """
+    mask, chain = labels != losses.IGNORED, unpacked(outputs["chain"][0])
+    if self.legal is not None:
+      chain = crf.constrained(chain, unpacked(jnp.array(self.legal)))
+    per_row = crf.path_losses(outputs["logits"], labels, mask, chain)
+    return losses.mean_where(per_row, mask.any(1), weights)
+
+
+def packed(chain: crf.Chain) -> Shaped[Array, "rows C"]:
+  """Returns a chain as one array of C + 2 rows: the transitions, the starts and the ends."""
+  return jnp.concatenate([chain.transitions, chain.starts[None], chain.ends[None]])
+
+
+def unpacked(array: Shaped[Array, "rows C"]) -> crf.Chain:
+  """Returns the chain in an array."""
+  return crf.Chain(array[:-2], array[-2], array[-1])
+
+
 HEADS = (EntityHead, PairHead, SpanHead, ClozeHead, TextHead, MeanTextHead)
-HEADS += (TokenHead, ChoiceHead, NextSentenceHead, AnswerHead)
+HEADS += (TokenHead, ChainHead, ChoiceHead, NextSentenceHead, AnswerHead)

@@ -10,6 +10,7 @@ import numpy as np
 
 from luke_jax.files import Path
 from luke_jax.nn.layers import Numerics
+from luke_jax.nn.losses import label_loss
 
 if TYPE_CHECKING:
   from luke_jax.models.system import Backbone, Described
@@ -167,3 +168,9 @@ class LabelHead(Head):
   def fresh(cls, backbone: "Backbone", labels: int) -> Self:
     """Returns a head for a backbone, with this number of labels."""
     return cls(backbone.numerics_of(cls.kind), labels)
+
+  def loss(
+    self, outputs: Outputs, labels: jax.Array, weights: jax.Array | None = None
+  ) -> jax.Array:
+    """Returns the loss of class numbers, -100 ignored, or of 0 and 1 for every class."""
+    return label_loss(outputs["logits"], labels, weights)

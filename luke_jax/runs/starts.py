@@ -18,7 +18,7 @@ from luke_jax.errors import InputError, at
 from luke_jax.files import Path
 from luke_jax.heads.kinds import HEADS
 from luke_jax.heads.labels import TokenHead
-from luke_jax.inference.batches import outputs, shapes_of
+from luke_jax.inference.batches import compiled_shapes, outputs
 from luke_jax.models.adapters import merge_adapters, stays
 from luke_jax.models.head import LabelHead
 from luke_jax.models.keys import flatten, unflatten
@@ -278,7 +278,8 @@ def states(model: ModelParts, task: TextTask, rows: Sequence[Row]) -> list[np.nd
   params = {model.config.name: model.params[model.config.name], LAYER: unit}
   reading = dataclasses.replace(model, network=network, params=params, labels=())
   pad = model.processor.entity_vocab.pad_id if model.processor else 0
-  found = outputs(reading, task, rows, pad, shapes_of(model.backbone))
+  # Its own shapes: padding changes the last bits, and a head is fitted again where a run goes on.
+  found = outputs(reading, task, rows, pad, compiled_shapes(model.config))
   return list(found["logits"])
 
 

@@ -21,11 +21,16 @@ from luke_jax.errors import InputError, check_whole
 class Limits:
   """Most that a server takes on, so that no client makes the others wait without end."""
 
-  body: int = 1_000_000  # bytes of a request
-  characters: int = 20_000  # of a text
-  labels: int = 1000  # that a request looks for, whose reading takes seconds
-  waiting: int = 256  # requests without an answer
-  seconds: float = 30.0  # for a request to arrive, and then for its answer
+  body: int = 1_000_000
+  """Most bytes of a request."""
+  characters: int = 20_000
+  """Most characters of a text, and most word pieces."""
+  labels: int = 1000
+  """Most labels that a request looks for, with a model of labels: reading them takes seconds."""
+  waiting: int = 256
+  """Most requests that wait; more are refused with status 429."""
+  seconds: float = 30.0
+  """Longest wait for a request to arrive, and for its answer; then the status is 408 or 503."""
 
   def __post_init__(self) -> None:
     """Raises InputError for limits below 1, and for a time that is none."""

@@ -18,12 +18,12 @@ from benchmarks.cycles import (
   window_counts,
   work,
 )
+from luke_jax.cli.plan import PlannedStep
 from luke_jax.models.system import TokenCounts
 from luke_jax.plan.chips import GIB, parse_topology
 from luke_jax.plan.compiling import Compiled, Memory, compile_in_child
 from luke_jax.plan.hlo import parse
 from luke_jax.plan.plan import make_plan
-from luke_jax.runs.planned import PlannedStep
 
 V5E = UNITS["v5e"]
 B, W, E = 3, 10, 6

@@ -10,9 +10,9 @@ import pytest
 from mirror import served, write_mirror
 
 from luke_jax.cli import linker, main
+from luke_jax.cli.linker import DumpFile
 from luke_jax.files import fetch as fetching
 from luke_jax.files.locks import locked
-from luke_jax.wiki.dumps import DumpFile
 
 DATA = Path(__file__).parents[2] / "data"
 WIKI = DATA / "sample_wiki"

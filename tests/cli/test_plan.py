@@ -5,10 +5,10 @@ import pytest
 from plan.texts import COLLECTIVES
 
 from luke_jax.cli import main
+from luke_jax.cli.plan import PlannedStep
 from luke_jax.plan.chips import GIB, parse_topology
 from luke_jax.plan.compiling import Compiled, Memory, OutOfMemory
 from luke_jax.plan.hlo import parse
-from luke_jax.runs.planned import PlannedStep
 
 QA = Path(__file__).parents[2] / "experiments/qa.py:luke-large"
 EXPERIMENT = """
@@ -51,7 +51,7 @@ def tries(monkeypatch):
       return OutOfMemory(needed, available, GIB)
     return Compiled(parse(COLLECTIVES), Memory(GIB, 0, 0, needed - GIB, 0), 1.0)
 
-  monkeypatch.setattr("luke_jax.runs.planned.compile_in_child", compiler)
+  monkeypatch.setattr("luke_jax.cli.plan.compile_in_child", compiler)
   return batches
 
 
@@ -99,7 +99,7 @@ def test_fit(file, tries, tmp_path, capsys):
 
 def test_not_one_sequence_fits(file, tries, monkeypatch, capsys):
   fault = OutOfMemory(20 * GIB, 16 * GIB, 18 * GIB)
-  monkeypatch.setattr("luke_jax.runs.planned.compile_in_child", lambda *_: fault)
+  monkeypatch.setattr("luke_jax.cli.plan.compile_in_child", lambda *_: fault)
   assert plan(file, "--topology", "v5e:2x4", "--fit") == 1
   assert "take more chips" in capsys.readouterr().out
 

@@ -7,7 +7,7 @@ import shlex
 import pytest
 
 from luke_jax.demo import report
-from luke_jax.demo.running import FRESH, REPOSITORY, run_folder, steps
+from luke_jax.demo.report import FRESH, REPOSITORY, run_folder, steps
 from luke_jax.tasks.predictions import Mention, Relation, Span
 from luke_jax.training.metrics import summary_line
 

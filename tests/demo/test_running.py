@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from luke_jax.cli import main
-from luke_jax.demo.running import FRESH, check_repository, steps
+from luke_jax.demo.report import FRESH, check_repository, steps
 from luke_jax.errors import InputError
 from luke_jax.training.experiment_files import load_experiment
 
@@ -48,7 +48,7 @@ def test_a_text_that_cannot_be_read_is_refused_at_once(text, tmp_path, capsys):
 
 
 def test_without_its_files_it_says_what_is_missing(tmp_path, monkeypatch):
-  monkeypatch.setattr("luke_jax.demo.running.REPOSITORY", tmp_path)
+  monkeypatch.setattr("luke_jax.demo.report.REPOSITORY", tmp_path)
   with pytest.raises(InputError, match="no data/sample_wiki; expected what a wheel of luke_jax or"):
     check_repository()
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from luke_jax.demo.running import FRESH, result
+from luke_jax.demo.report import FRESH, result
 from luke_jax.files import Path as Folder
 from luke_jax.show.lines import read_run
 

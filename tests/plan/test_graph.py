@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
+from luke_jax.cli.plan import PlannedStep
 from luke_jax.plan.chips import GIB, parse_topology
 from luke_jax.plan.compiling import Compiled
-from luke_jax.runs.planned import PlannedStep
 
 pytestmark = pytest.mark.tpu_aot
 

@@ -5,11 +5,11 @@ from pathlib import Path
 import pytest
 from tpu_options import QUICK
 
+from luke_jax.cli.plan import PlannedStep, lowered_step
 from luke_jax.plan.chips import parse_topology
 from luke_jax.plan.compiling import Compiled, memory_of
 from luke_jax.plan.hlo import execution, parse
 from luke_jax.plan.traffic import _inside, traffic
-from luke_jax.runs.planned import PlannedStep, lowered_step
 
 pytestmark = pytest.mark.tpu_aot
 

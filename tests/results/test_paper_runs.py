@@ -94,7 +94,7 @@ def test_memory_by_the_planner(fits, tmp_path, monkeypatch, capsys):
   monkeypatch.chdir(tmp_path)
   used = Memory(GIB, 0, 0, 2 * GIB, 0)
   result = Compiled(parse(COLLECTIVES), used, 1.0) if fits else OutOfMemory(40 * GIB, 15, 1)
-  monkeypatch.setattr("luke_jax.runs.planned.compile_in_child", lambda *_: result)
+  monkeypatch.setattr("luke_jax.cli.plan.compile_in_child", lambda *_: result)
   row = str(EXPERIMENTS / "ner.py:no-entities")
   assert script(main, "check", [row, "--topology", "v5e:2x4"]) == 1
   lines = capsys.readouterr().out.splitlines()

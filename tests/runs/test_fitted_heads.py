@@ -9,9 +9,11 @@ import numpy as np
 import pytest
 from marked_tasks import written
 from sample_models import save_roberta, save_start
+from tiny import same_params
 
 from luke_jax.convert.card import pools_means
 from luke_jax.errors import InputError
+from luke_jax.inference.batches import shapes_of
 from luke_jax.runs.outline import outline
 from luke_jax.runs.recipes import task_experiment
 from luke_jax.runs.rules import FEW_OF_A_LABEL
@@ -122,6 +124,17 @@ def test_a_run_starts_from_a_head_that_is_fitted_to_its_states(start, tmp_path, 
   other = start_params(start, dataclasses.replace(chosen, task=without))
   assert not np.allclose(other["classifier"]["kernel"], kernel)
   assert "head      begins as a ridge regression" in outline(chosen)
+
+
+def test_a_fitted_head_has_the_same_bits_whatever_the_process_read_before(start, tmp_path):
+  """Batches of the same rows are padded alike, though programs of longer ones are compiled."""
+  longer = [{**x, "text": x["text"] + " in the of" * 100} for x in map(example, range(3))]
+  chosen = experiment("classification", [example(i) for i in range(9)], start, tmp_path)
+  shapes_of.cache_clear()
+  alone = start_params(start, chosen)
+  shapes_of.cache_clear()
+  start_params(start, experiment("classification", longer, start, tmp_path))
+  assert same_params(start_params(start, chosen), alone)
 
 
 def test_tags_start_from_a_head_that_is_fitted_to_the_states_of_words(start, tmp_path):

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from luke_jax.inference.describing import FROM_WIKIDATA
 from luke_jax.wiki.export.read import read_pages
-from luke_jax.wiki.mentions.stages import FURTHER, LINK, WEIGHTS, names_of_page, names_of_redirects
+from luke_jax.wiki.stages.mentions import FURTHER, LINK, WEIGHTS, names_of_page, names_of_redirects
 from luke_jax.wiki.stages.page_stage import NOWHERE, Titles, shards_of
 from luke_jax.wiki.stages.stage import read_finished
 from luke_jax.wiki.stages.tokens import name_of

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
-from luke_jax.wiki.mentions.stages import Filter, MakeMentions, MergeNames
+from luke_jax.wiki.stages.mentions import Filter, MakeMentions, MergeNames
 from luke_jax.wiki.stages.page_stage import MakeTitles, Shards
 from luke_jax.wiki.stages.vocabulary_stage import CountLinks, MakeVocabulary, Selection
 

@@ -17,8 +17,6 @@ from luke_jax.systems.bert.keys import bert_keys
 from luke_jax.systems.ernie_thu.encoder import HEADS, KINDS, ErnieThuEncoder, Kind
 
 _STACK = f"encoder/{FIRST_RUN}/layers"
-# Starts of the names of parts that a BERT does not have.
-ENTITY_PARTS = ("self_ent", "output_ent", "dense_ent", "LayerNorm_ent", "predictions_ent")
 
 
 def _entity_parts(path: str, layer: str) -> Iterator[Key]:

@@ -15,8 +15,7 @@ from luke_jax.models.keys import Key, Keys, linear
 from luke_jax.models.system import NONE, Described, Layout, System
 from luke_jax.nn.layers import Dtype, Numerics
 from luke_jax.systems.deberta import SIZES as SMALL
-from luke_jax.systems.gliner.encoder import WAYS, GlinerEncoder
-from luke_jax.systems.gliner.head import GlinerHead
+from luke_jax.systems.gliner.network import WAYS, GlinerEncoder, GlinerHead
 from luke_jax.text.rows import Room
 from luke_jax.text.tokenizer_files import has_tokenizer
 

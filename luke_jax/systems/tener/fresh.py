@@ -31,16 +31,22 @@ from luke_jax.text.whole_words import (
 class Choices:
   """Settings of a fresh model's vocabularies."""
 
-  characters: bool = False  # every character of the files' words is a word
-  digits_as_zero: bool = False  # every digit of a word is read as 0
-  bigrams: bool = False  # pairs of neighbouring words have embeddings too
-  least_bigrams: int = 1  # times that a bigram stands in the training file at least
-  least_characters: int = 2  # times that a character does
-  character_encoder: Literal["adatrans", "transformer", "cnn", "none"] = (
-    "adatrans"  # none: words have no characters
-  )
-  columns: tuple[str, ...] = ()  # of the files: word, tag or _ (not read) for each; else a guess
-  keep_scale: bool = False  # vectors stay as files have them; else each gets a variance of one
+  characters: bool = False
+  """Take every character of the files' words as a word, as is usual in Chinese."""
+  digits_as_zero: bool = False
+  """Read every digit as 0."""
+  bigrams: bool = False
+  """Give pairs of neighbouring words embeddings of their own."""
+  least_bigrams: int = 1
+  """Number of times that a bigram stands in the training file at least."""
+  least_characters: int = 2
+  """Number of times that a character does."""
+  character_encoder: Literal["adatrans", "transformer", "cnn", "none"] = "adatrans"
+  """Encoder of a word's characters."""
+  columns: str = ""
+  """Columns of the files: word, tag or _ (not read) for each, as _,word,tag; else a guess."""
+  keep_scale: bool = False
+  """Leave vectors as files have them, instead of scaling each to a variance of one."""
 
 
 class Coverage(NamedTuple):
@@ -115,7 +121,8 @@ def fresh_model(
 
 
 def _sentences(path: Path, choices: Choices) -> list[list[str]]:
-  task = Tagging(characters=choices.characters, columns=choices.columns)
+  columns = tuple(choices.columns.split(",")) if choices.columns else ()
+  task = Tagging(characters=choices.characters, columns=columns)
   return [
     [example.text[start:end] for start, end in words]
     for example in task.read(path, Faults())

@@ -14,8 +14,7 @@ from typing import Any
 import numpy as np
 
 from luke_jax.errors import InputError
-from luke_jax.heads.chain import ChainHead
-from luke_jax.heads.labels import TokenHead
+from luke_jax.heads.labels import ChainHead, TokenHead
 from luke_jax.models.keys import Key, Keys, layers, linear, table
 from luke_jax.models.names import Naming, Readers
 from luke_jax.systems.tener.config import TenerConfig

@@ -1,4 +1,4 @@
-"""TransE's training as a task of the engine: losses of distances, batches and ranks.
+"""TransE's training as a task of the engine, the recipe for a graph, and the vectors of a run.
 
 Letters: B chunks of a batch, C triples and N negatives of a chunk, K the width of a vector.
 """
@@ -14,22 +14,29 @@ import numpy as np
 
 from luke_jax.errors import InputError
 from luke_jax.files import Path
-from luke_jax.graph.triples import graph_files
+from luke_jax.graph.triples import Graph, graph_files, read_false, read_graph
+from luke_jax.graph.vectors import PARTS, Vectors, open_vectors, write_vectors
 from luke_jax.models.config_files import check_fields
 from luke_jax.models.system import Backbone
 from luke_jax.nn.layers import batch_axes
+from luke_jax.pipeline.batches import Data
 from luke_jax.pipeline.reads import Reads
-from luke_jax.systems.transe import ranking
+from luke_jax.systems.transe import TransEConfig, ranking
 from luke_jax.systems.transe.ranking import Touched, distances, pair_distances, unique_ids
 from luke_jax.systems.transe.records import (
   IDS,
   Chunks,
   Drawing,
   GraphSource,
+  KnownTriples,
   TripleChunk,
   read_source,
   training_row,
 )
+from luke_jax.training.experiment import Experiment, Run
+from luke_jax.training.export import read_run
+from luke_jax.training.loop import Summary
+from luke_jax.training.optimizer import Optimizer, Schedule
 from luke_jax.training.task import Batch, State, Task, Update
 from luke_jax.training.update import AVERAGE
 
@@ -67,11 +74,11 @@ def each_loss(
   return jax.nn.logsumexp(scores, axis=-1) + positive
 
 
-Vectors = tuple[jax.Array, jax.Array, jax.Array]  # distances, queries and negatives
+Arrays = tuple[jax.Array, jax.Array, jax.Array]  # distances, queries and negatives
 
 
 @functools.partial(jax.custom_vjp, nondiff_argnums=(0,))
-def total_loss(loss: Loss, vectors: Vectors, weights: jax.Array, is_known: jax.Array) -> jax.Array:
+def total_loss(loss: Loss, vectors: Arrays, weights: jax.Array, is_known: jax.Array) -> jax.Array:
   """Returns the weighted sum of the losses of all chunks.
 
   `vectors` are the distances of true triples (B, C), the queries (B, C, K) and their negatives
@@ -80,13 +87,13 @@ def total_loss(loss: Loss, vectors: Vectors, weights: jax.Array, is_known: jax.A
   return _forward(loss, vectors, weights, is_known)[0]
 
 
-def _forward(loss: Loss, vectors: Vectors, weights: jax.Array, is_known: jax.Array) -> tuple:
+def _forward(loss: Loss, vectors: Arrays, weights: jax.Array, is_known: jax.Array) -> tuple:
   """Returns the sum, and its derivative by the vectors.
 
   One chunk after another, each forward and backward while it is in a CPU's cache.
   """
 
-  def chunk(vectors: Vectors, weights: jax.Array, is_known: jax.Array) -> jax.Array:
+  def chunk(vectors: Arrays, weights: jax.Array, is_known: jax.Array) -> jax.Array:
     positive, queries, negatives = vectors
     negative = distances(queries, negatives, loss.norm)
     return (weights * each_loss(loss, positive, negative, is_known)).sum()
@@ -280,3 +287,82 @@ class LinkPrediction(Task):
     """Returns filtered mean ranks, and shares of ranks up to 1, 3 and 10."""
     numbers = np.stack([records[index].numbers for index in range(len(records))])
     return ranking.metrics(ranking.realistic(predictions[numbers >= 0]))
+
+
+VECTORS = "vectors"  # in a run's folder
+NEGATIVES = "{}_negatives.txt"  # false triples beside a split, as CoDEx has them
+
+
+def graph_experiment(place: Path) -> Experiment:
+  """Returns the recipe for a graph, of a size that a CPU trains in minutes."""
+  source = read_source(str(place))
+  return Experiment(
+    model=TransEConfig(source.entities, len(source.graph.relations), hidden_size=128),
+    task=LinkPrediction(graph=str(place), chunk=128),
+    data=Data(batch_size=8, evaluation_batch_size=1),
+    optimizer=adam(learning_rate=1e-2),
+    schedule=Schedule(warmup_ratio=0.0),
+    run=Run(epochs=100, best_metric="mrr"),
+  )
+
+
+def adam(learning_rate: float) -> Optimizer:
+  """Returns Adam as the recipe's authors have it: without decay of weights."""
+  return Optimizer(learning_rate, 0.9, 0.999, 1e-8, weight_decay=0.0, bias_correction=True)
+
+
+def write_run_vectors(folder: Path, experiment: Experiment, *, text: bool) -> Path:
+  """Writes the vectors of a run's best checkpoint into its folder; returns their place."""
+  if not isinstance(experiment.task, LinkPrediction):
+    kind = type(experiment.task).__name__
+    raise InputError(f"task: {kind}; expected LinkPrediction, whose run has vectors of a graph")
+  _, step, params = read_run(folder, experiment)
+  graph = read_source(experiment.task.graph).graph
+  ids = (graph.entities, graph.relations)
+  vectors = [
+    Vectors(names, np.asarray(params[part])) for names, part in zip(ids, PARTS, strict=True)
+  ]
+  config = {"model": "transe", "norm": experiment.model.norm, "step": step}
+  write_vectors(folder / VECTORS, (vectors[0], vectors[1]), config, text=text)
+  return folder / VECTORS
+
+
+def evaluate(
+  place: Path, folder: Path, norm: int, *, split: str = "test", raw: bool = False
+) -> Summary:
+  """Returns the ranks' metrics of a split of a graph, by the vectors of a folder.
+
+  With a valid split also the accuracy of telling true from false triples.
+  """
+  graph = read_graph(place)
+  triples = graph.split(split)
+  vectors = graph_vectors(graph, folder)
+  facts = None if raw else KnownTriples(graph.all)
+  scores = ranking.metrics(ranking.ranks(vectors, triples, facts, norm))
+  if split == "test" and len(graph.splits.get("valid", ())):
+    scores["classification"] = _accuracy(graph, place, vectors, norm)
+  return scores
+
+
+def graph_vectors(graph: Graph, folder: Path) -> tuple[np.ndarray, np.ndarray]:
+  """Returns the vectors of a graph's entities and relations, in the order of its ids."""
+  opened = [open_vectors(folder, part) for part in PARTS]
+  names = (graph.entities, graph.relations)
+  tables = [vectors.rows(list(ids)) for vectors, ids in zip(opened, names, strict=True)]
+  if tables[0].shape[1] != tables[1].shape[1]:
+    widths = " and ".join(str(table.shape[1]) for table in tables)
+    raise InputError(f"{folder}: entities and relations are {widths} wide; expected the same width")
+  return tables[0], tables[1]
+
+
+def _accuracy(graph: Graph, place: Path, vectors: tuple, norm: int) -> float:
+  """Returns the accuracy on test and as many false triples, given or drawn."""
+  splits = []
+  for seed, split in enumerate(("valid", "test")):
+    true, path = graph.splits[split], place / NEGATIVES.format(split)
+    has_file = path.is_file()
+    false = read_false(graph, path) if has_file else ranking.corrupted(graph, true, seed)
+    triples = np.concatenate([true, false])
+    distances = ranking.triple_distances(vectors, triples, norm)
+    splits.append((triples[:, 1], distances, np.arange(len(triples)) < len(true)))
+  return ranking.accuracy(splits[0], splits[1])

@@ -14,7 +14,6 @@ from luke_jax.formats.files import Faults
 from luke_jax.tasks.cloze import score
 from luke_jax.tasks.cloze.files import PLACEHOLDER, ClozeExample, parse, read
 from luke_jax.tasks.contract import RowLogits, TextTask
-from luke_jax.tasks.evaluation import Evaluation
 from luke_jax.tasks.predictions import Answer
 from luke_jax.text import Processor, Row, RowEntity
 from luke_jax.text.parts import (
@@ -199,6 +198,7 @@ class ClozeAnswering(TextTask[ClozeExample, list[Answer]]):
 
   read = staticmethod(read)
   parse = staticmethod(parse)
+  evaluate = staticmethod(score.evaluate)
 
   def found_labels(self, examples: Sequence[ClozeExample]) -> tuple[str, ...]:
     """Returns no labels."""
@@ -228,14 +228,13 @@ class ClozeAnswering(TextTask[ClozeExample, list[Answer]]):
   def decode(
     self, examples: Sequence[ClozeExample], rows: Sequence[Row], outputs: RowLogits
   ) -> list[list[Answer]]:
-    """Returns the candidates of each example, the best first."""
-    return ranked_candidates(examples, rows, outputs)
-
-  def evaluate(
-    self, examples: Sequence[ClozeExample], predictions: Sequence[Sequence[Answer]]
-  ) -> Evaluation:
-    """Returns exact match and F1."""
-    return score.evaluate(examples, predictions)
+    """Returns all candidates of each example by their best score in any window, the best first."""
+    scores: list[dict[int, float]] = [{} for _ in examples]
+    for i, row in enumerate(rows):
+      logits, best = outputs["logits"][i], scores[row.example]
+      for number, logit in zip(row.source, logits[: len(row.source)], strict=True):
+        best[number] = max(float(logit), best.get(number, -math.inf))
+    return [_ranked(example, best) for example, best in zip(examples, scores, strict=True)]
 
   def to_prediction(self, example: ClozeExample, prediction: Sequence[Answer]) -> dict[str, object]:
     """Returns an example's line in a file of predictions: the best candidate, and all scores."""
@@ -247,18 +246,6 @@ class ClozeAnswering(TextTask[ClozeExample, list[Answer]]):
       "score": round(best.score, 4),
       "scores": [[answer.start, answer.end, round(answer.score, 4)] for answer in prediction],
     }
-
-
-def ranked_candidates(
-  examples: Sequence[ClozeExample], rows: Sequence[Row], outputs: RowLogits
-) -> list[list[Answer]]:
-  """Returns all candidates of each example by their best score in any window, the best first."""
-  scores: list[dict[int, float]] = [{} for _ in examples]
-  for i, row in enumerate(rows):
-    logits, best = outputs["logits"][i], scores[row.example]
-    for number, logit in zip(row.source, logits[: len(row.source)], strict=True):
-      best[number] = max(float(logit), best.get(number, -math.inf))
-  return [_ranked(example, best) for example, best in zip(examples, scores, strict=True)]
 
 
 def _ranked(example: ClozeExample, scores: Mapping[int, float]) -> list[Answer]:

@@ -178,10 +178,6 @@ class LabelledNames(TextTask[Example, list[Span]]):
     tags = self.columns, self.repair_tags, self.tag_names
     return Reading(self.language, False, *tags, self.hyphenated)
 
-  def to_prediction(self, example: Example, prediction: Sequence[Span]) -> dict[str, object]:
-    """Returns a document's line in a file of predictions."""
-    return to_prediction(example, prediction)
-
   def found_labels(self, examples: Sequence[Example]) -> tuple[str, ...]:
     """Returns no labels: they are given at run time."""
     return ()
@@ -254,6 +250,7 @@ class LabelledNames(TextTask[Example, list[Span]]):
     return {name: round(x, 6) for name, x in numbers.items()}
 
   to_json = staticmethod(files.to_json)
+  to_prediction = staticmethod(to_prediction)
 
   def missed(self, example: Example, rows: Sequence[Row] | None) -> Sequence[Missed]:
     """Returns the names of a document that are too long, or no whole words."""

@@ -129,6 +129,7 @@ class EntityLinking(TextTask):
   read = staticmethod(read)
   parse = staticmethod(parse)
   to_json = staticmethod(to_json)
+  check_example = staticmethod(score.check_meanings)
 
   def network(self, backbone: Backbone) -> Network:
     """Returns a backbone with a head for vectors as wide as those of the knowledge."""
@@ -189,10 +190,6 @@ class EntityLinking(TextTask):
   def spread_by(self, example: LinkingExample) -> tuple[object, Collection[str]]:
     """Returns the text of an example and its labels."""
     return example.text, ()
-
-  def check_example(self, example: LinkingExample) -> None:
-    """Raises InputError for an example that does not say what its names mean."""
-    score.check_meanings(example)
 
   def for_training(self) -> Self:
     """Returns the task whose rows have random entities beside a sole one."""

@@ -13,7 +13,6 @@ from luke_jax.formats.files import Faults
 from luke_jax.models.system import Backbone
 from luke_jax.nn.losses import IGNORED
 from luke_jax.tasks.contract import RowLogits, TextTask
-from luke_jax.tasks.evaluation import Evaluation
 from luke_jax.tasks.known import task_class
 from luke_jax.tasks.ner import features, files, score
 from luke_jax.tasks.ner.columns import check_names
@@ -123,10 +122,6 @@ class NamedEntities(TextTask[NamesExample, list[Span]]):
     """Returns the document in an object of JSON lines."""
     return files.parse(value, id, place, files.form_of(self))
 
-  def to_prediction(self, example: NamesExample, prediction: Sequence[Span]) -> dict[str, object]:
-    """Returns a document's line in a file of predictions."""
-    return files.to_prediction(example, prediction)
-
   def check_training(self, examples: Sequence[NamesExample], rows: Sequence[Row]) -> None:
     """Raises InputError if no candidate is a name."""
     check_learnable(self.train, examples, rows)
@@ -145,6 +140,8 @@ class NamedEntities(TextTask[NamesExample, list[Span]]):
     files.check_spans(example, self.labels[1:])
 
   to_json = staticmethod(files.to_json)
+  to_prediction = staticmethod(files.to_prediction)
+  evaluate = staticmethod(score.evaluate)
 
   @property
   def shown_labels(self) -> tuple[str, ...]:
@@ -183,12 +180,6 @@ class NamedEntities(TextTask[NamesExample, list[Span]]):
     """Returns the entities of each document, in order."""
     found = entities_of(examples, rows, outputs, self.labels)
     return [[x for x in spans if x.label not in self.hidden] for spans in found]
-
-  def evaluate(
-    self, examples: Sequence[NamesExample], predictions: Sequence[Sequence[Span]]
-  ) -> Evaluation:
-    """Returns F1 of spans and the figures around it."""
-    return score.evaluate(examples, predictions)
 
 
 class ScoredSpan(NamedTuple):

@@ -22,7 +22,6 @@ from luke_jax.nn.losses import IGNORED, target_weights
 from luke_jax.pipeline.reads import Reads, cached
 from luke_jax.tasks.answers import check_language
 from luke_jax.tasks.contract import RowLogits, TextTask, outputs_of
-from luke_jax.tasks.evaluation import Evaluation
 from luke_jax.tasks.predictions import Answer
 from luke_jax.tasks.qa import features, score
 from luke_jax.tasks.qa.features import Window
@@ -30,8 +29,14 @@ from luke_jax.tasks.qa.files import COLUMNS, EntityReference, QuestionExample, p
 from luke_jax.text import Processor, Row
 from luke_jax.text.rows import Sizes
 from luke_jax.training.task import Batch, Params
-from luke_jax.wiki.mentions.annotate import BuiltPages, annotate, annotate_with, names_on_page
-from luke_jax.wiki.mentions.table import TABLE, Mentions
+from luke_jax.wiki.mentions import (
+  TABLE,
+  BuiltPages,
+  Mentions,
+  annotate,
+  annotate_with,
+  names_on_page,
+)
 from luke_jax.wiki.stages.stage import MANIFEST
 from luke_jax.wiki.stages.tokens import TOKEN
 
@@ -239,6 +244,7 @@ class QuestionAnswering(TextTask[QuestionExample, list[Answer]]):
     return Sizes(self.words, self.entities, self.mention)
 
   parse = staticmethod(parse)
+  evaluate = staticmethod(score.evaluate)
 
   def reads(self) -> Reads:
     """Returns the manifests of what links texts."""
@@ -305,12 +311,6 @@ class QuestionAnswering(TextTask[QuestionExample, list[Answer]]):
     none = (self.unanswerable, self.null_threshold)
     choice = Choice(self.n_best, self.answer_words, *none, self.authors)
     return decode(examples, rows, outputs, choice)
-
-  def evaluate(
-    self, examples: Sequence[QuestionExample], predictions: Sequence[Sequence[Answer]]
-  ) -> Evaluation:
-    """Returns exact match, F1 and the figures around them."""
-    return score.evaluate(examples, predictions)
 
   def to_prediction(
     self, example: QuestionExample, prediction: Sequence[Answer]

@@ -11,7 +11,7 @@ import numpy as np
 from luke_jax.errors import InputError
 from luke_jax.files import Path
 from luke_jax.formats.files import Faults
-from luke_jax.heads.chain import ChainHead, unpacked
+from luke_jax.heads.labels import ChainHead, unpacked
 from luke_jax.models.network import Network
 from luke_jax.models.system import Backbone
 from luke_jax.nn import crf

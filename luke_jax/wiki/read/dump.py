@@ -17,7 +17,6 @@ WITHOUT_IT = "or --skip-bad-pages to read the others"
 SKIPPED = "bad page skipped"
 _END = b"</mediawiki>"
 _LARGE = f"has more than {LONGEST:,} bytes; expected a dump of newest revisions"
-_ENDLESS = "has no end; expected </page>"
 _TAIL = 4096  # bytes in which a dump's end must be
 
 

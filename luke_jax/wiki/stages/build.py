@@ -119,10 +119,10 @@ class _Plan:
       language=self.source.site.language,
       limits=self.settings.limits,
     )
-    made_of = _keys(done, "pages", "titles", "vocabulary") | {
-      "tokenizer": self.tokenizer,
-      "limits": dataclasses.asdict(self.settings.limits),
-    }
+    limits: dict[str, Any] = dataclasses.asdict(work.limits)
+    limits["unknown_entities"] = work.limits.unknown_entities == "keep"  # as manifests have it
+    made_of = _keys(done, "pages", "titles", "vocabulary")
+    made_of |= {"tokenizer": self.tokenizer, "limits": limits}
     # Version 1 split long paragraphs into sentences at once, not window by window; version 2 had
     # longer windows where every fourth character is a sign.
     return Stage(work.folder, len(shards), work, made_of, version=3)

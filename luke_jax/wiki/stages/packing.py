@@ -8,7 +8,7 @@ import struct
 import unicodedata
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 
@@ -145,15 +145,22 @@ _CACHED_TARGETS = 2**18
 class RecordLimits:
   """Limits on the size of a record, and options for the text and links in it."""
 
-  max_words: int = 512  # special tokens included
+  max_words: int = 512
+  """Largest number of word pieces in a record, the two special ones included."""
   max_entities: int = 128
+  """Largest number of entities in a record; those after are left out."""
   max_mention: int = 30
+  """Largest number of word pieces in an entity's name; those after are left out."""
   min_sentence: int = 5
-  unknown_entities: bool = True
-  """Makes links to pages outside of the vocabulary `[UNK]` entities, and not plain text."""
+  """Smallest number of word pieces in a sentence."""
+  unknown_entities: Literal["keep", "skip"] = "keep"
+  """Keeps links to pages outside of the vocabulary as `[UNK]`, or skips them."""
   records_without_entities: bool = False
+  """Keeps records without an entity."""
   abstract_only: bool = False
+  """Reads only the text before a page's first heading."""
   vocabulary_pages_only: bool = False
+  """Reads only pages that are entities themselves."""
 
   @property
   def room(self) -> int:
@@ -224,7 +231,7 @@ class Packer:
       self.counts["dropped: links without text"] += 1
     elif entity is not None:
       mentions.append((entity, start, end))
-    elif self.limits.unknown_entities:
+    elif self.limits.unknown_entities == "keep":
       mentions.append((self.unknown_id, start, end))
     else:
       self.counts["dropped: links to unknown entities"] += 1

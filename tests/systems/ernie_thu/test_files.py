@@ -23,11 +23,12 @@ from luke_jax.models.keys import flatten
 from luke_jax.models.network import Network, abstract_params
 from luke_jax.systems.bert import BertConfig
 from luke_jax.systems.ernie_thu import ErnieThuConfig
-from luke_jax.systems.ernie_thu.config import ENTITY_PARTS
 from luke_jax.training.optimizer import layer_masks
 
 # Layers sim, mix, norm, norm: two layers are the last run.
 CONFIG = small(ErnieThuConfig, num_hidden_layers=4)
+# Parts of names that a BERT does not have.
+ENTITY_PARTS = ("self_ent", "output_ent", "dense_ent", "LayerNorm_ent", "predictions_ent")
 
 
 def random_params(made):

@@ -15,7 +15,7 @@ from luke_jax.cli import main, script
 from luke_jax.pipeline.stored import StoredInstances
 from luke_jax.systems.ernie_baidu.units import read_units
 from luke_jax.text import load_tokenizer
-from luke_jax.wiki.mentions.annotate import MentionLinker
+from luke_jax.wiki.mentions import MentionLinker
 
 # Towns link to each other, one of them by a redirect, and one to a page without an item.
 PAGES = {

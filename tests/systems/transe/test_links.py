@@ -12,8 +12,7 @@ from luke_jax.errors import InputError
 from luke_jax.models.system import Backbone
 from luke_jax.pipeline.batches import Data
 from luke_jax.systems.transe import TransEConfig
-from luke_jax.systems.transe.graphs import adam
-from luke_jax.systems.transe.task import LinkPrediction, Loss, each_loss, total_loss
+from luke_jax.systems.transe.task import LinkPrediction, Loss, adam, each_loss, total_loss
 from luke_jax.training.experiment import Experiment, Run
 from luke_jax.training.loop import train
 from luke_jax.training.optimizer import Schedule

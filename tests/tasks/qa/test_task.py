@@ -26,9 +26,9 @@ from luke_jax.text import EntityVocab, save_processor
 from luke_jax.training.experiment import Experiment, Run
 from luke_jax.training.optimizer import Optimizer, Schedule
 from luke_jax.training.scoring import evaluate
-from luke_jax.wiki.mentions.stages import Filter
-from luke_jax.wiki.mentions.table import make_mentions
+from luke_jax.wiki.mentions import make_mentions
 from luke_jax.wiki.stages.engines import local
+from luke_jax.wiki.stages.mentions import Filter
 
 NAMES, PLACES, YEARS = ("Ana", "Bo", "Emi"), ("Rye", "Oslo", "Lima"), ("1912", "1984", "2001")
 STEPS = 100

@@ -12,8 +12,8 @@ from small_systems import DISTINCT
 
 from luke_jax.errors import InputError
 from luke_jax.formats.files import Faults
-from luke_jax.heads.chain import ChainHead, packed, unpacked
 from luke_jax.heads.kinds import class_names
+from luke_jax.heads.labels import ChainHead, packed, unpacked
 from luke_jax.inference.settings import settings_of, task_with
 from luke_jax.models.system import States, Tables
 from luke_jax.nn import crf

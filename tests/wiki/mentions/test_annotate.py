@@ -13,10 +13,16 @@ from rich.console import Console
 from small_wikis import build_wiki
 
 from luke_jax.cli import main, wiki_annotate
-from luke_jax.wiki.mentions.annotate import BuiltPages, annotate, annotate_with, names_on_page
-from luke_jax.wiki.mentions.stages import Filter
-from luke_jax.wiki.mentions.table import Mentions, make_mentions
+from luke_jax.wiki.mentions import (
+  BuiltPages,
+  Mentions,
+  annotate,
+  annotate_with,
+  make_mentions,
+  names_on_page,
+)
 from luke_jax.wiki.stages.engines import local
+from luke_jax.wiki.stages.mentions import Filter
 from luke_jax.wiki.stages.tokens import TOKEN, folded_token, name_of
 
 PAGES = {
@@ -122,7 +128,7 @@ def test_names_that_mean_two_pages_are_dropped(wiki, mentions):
 def test_a_hash_that_two_names_share_is_no_name(mentions, monkeypatch):
   text = "Beyoncé"
   assert annotate(text, mentions, min_link_probability=0.0)
-  monkeypatch.setattr("luke_jax.wiki.mentions.annotate.folded_token", lambda token: "another")
+  monkeypatch.setattr("luke_jax.wiki.mentions.folded_token", lambda token: "another")
   assert not annotate(text, mentions, min_link_probability=0.0)
 
 

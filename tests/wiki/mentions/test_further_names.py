@@ -4,10 +4,9 @@ import numpy as np
 import pytest
 from small_wikis import build_wiki
 
-from luke_jax.wiki.mentions.annotate import annotate
-from luke_jax.wiki.mentions.stages import Filter, sources_of, weights_of
-from luke_jax.wiki.mentions.table import Candidate, Mentions, make_mentions
+from luke_jax.wiki.mentions import Candidate, Mentions, annotate, make_mentions
 from luke_jax.wiki.stages.engines import local
+from luke_jax.wiki.stages.mentions import Filter, sources_of, weights_of
 from luke_jax.wiki.stages.tokens import name_of
 
 PAGES = {

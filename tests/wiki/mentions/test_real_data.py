@@ -6,11 +6,17 @@ import time
 import pytest
 from small_wikis import TOKENIZER
 
-from luke_jax.wiki.mentions.annotate import BuiltPages, annotate, annotate_with, names_on_page
-from luke_jax.wiki.mentions.stages import CountDocuments, Filter
-from luke_jax.wiki.mentions.table import Mentions, make_mentions
+from luke_jax.wiki.mentions import (
+  BuiltPages,
+  Mentions,
+  annotate,
+  annotate_with,
+  make_mentions,
+  names_on_page,
+)
 from luke_jax.wiki.stages.build import build
 from luke_jax.wiki.stages.engines import local
+from luke_jax.wiki.stages.mentions import CountDocuments, Filter
 from luke_jax.wiki.stages.page_stage import shards_of
 from luke_jax.wiki.stages.sources import Settings
 from luke_jax.wiki.stages.stage import read_finished

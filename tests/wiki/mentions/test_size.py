@@ -9,14 +9,14 @@ import time
 import numpy as np
 import pytest
 
-from luke_jax.wiki.mentions.table import Mentions
+from luke_jax.wiki.mentions import Mentions
 from luke_jax.wiki.stages.string_table import write_string_table
 
 FOLDERS = ("mention_links", "mention_names", "mention_counts", "mentions")
 TABLE = """
 import re, sys
 from pathlib import Path
-from luke_jax.wiki.mentions.stages import Filter, MakeMentions, MergeNames
+from luke_jax.wiki.stages.mentions import Filter, MakeMentions, MergeNames
 folder = Path(sys.argv[1])
 names, counts = folder / "mention_names", folder / "mention_counts"
 MergeNames(names, folder / "mention_links", 1)(0)

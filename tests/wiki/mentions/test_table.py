@@ -16,10 +16,9 @@ from small_wikis import build_wiki
 
 from luke_jax.cli import main
 from luke_jax.errors import InputError
-from luke_jax.wiki.mentions.annotate import BuiltPages
-from luke_jax.wiki.mentions.stages import Filter
-from luke_jax.wiki.mentions.table import Mentions, make_mentions
+from luke_jax.wiki.mentions import BuiltPages, Mentions, make_mentions
 from luke_jax.wiki.stages.engines import local
+from luke_jax.wiki.stages.mentions import Filter
 from luke_jax.wiki.stages.page_stage import shards_of
 from luke_jax.wiki.stages.stage import read_finished
 from luke_jax.wiki.stages.tokens import TOKEN, folded_token, name_of
@@ -175,8 +174,8 @@ RUN = """
 import sys
 from pathlib import Path
 from luke_jax.wiki.stages.engines import local
-from luke_jax.wiki.mentions.stages import Filter
-from luke_jax.wiki.mentions.table import make_mentions
+from luke_jax.wiki.stages.mentions import Filter
+from luke_jax.wiki.mentions import make_mentions
 if __name__ == "__main__":
   with local(int(sys.argv[2])) as engine:
     make_mentions(Path(sys.argv[1]), Filter(min_link_probability=0.0), engine)

@@ -13,10 +13,10 @@ from luke_jax.files import Path
 from luke_jax.pipeline.stored import StoredRecords
 from luke_jax.wiki.export.export import export
 from luke_jax.wiki.export.read import read_pages
-from luke_jax.wiki.mentions.stages import Filter
-from luke_jax.wiki.mentions.table import make_mentions
+from luke_jax.wiki.mentions import make_mentions
 from luke_jax.wiki.stages.build import build
 from luke_jax.wiki.stages.engines import local
+from luke_jax.wiki.stages.mentions import Filter
 from luke_jax.wiki.stages.sources import Settings
 from luke_jax.wiki.stages.vocabulary_stage import Selection
 

@@ -141,7 +141,7 @@ CHOICES = [
   RecordLimits(),
   RecordLimits(max_words=64, records_without_entities=True),
   RecordLimits(max_words=64, max_entities=2, max_mention=3),
-  RecordLimits(max_words=100, unknown_entities=False),
+  RecordLimits(max_words=100, unknown_entities="skip"),
   RecordLimits(max_words=40, abstract_only=True, min_sentence=9),
 ]
 

@@ -99,15 +99,14 @@ class CandidateArrays(NamedTuple):
 
 @dataclasses.dataclass(frozen=True)
 class Filter:
-  """Thresholds for the names and candidates in the table.
-
-  A name needs a link probability, a candidate a number of links. Of too many candidates the most
-  linked are kept.
-  """
+  """Thresholds for the names and candidates in the table."""
 
   min_link_probability: float = 0.01
+  """Smallest share of the pages with a name on which it is a link."""
   max_candidates: int = 100
+  """Largest number of pages for a name; the most linked are kept."""
   min_count: int = 1
+  """Smallest number of links from a name to a page."""
 
 
 @dataclasses.dataclass(frozen=True)
