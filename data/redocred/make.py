@@ -22,6 +22,8 @@ from .denied import beside, denied
 
 DEV = 60  # documents of the published dev, by the hash of their titles
 SOME, SOME_SEED = {"train_phrases": 0.45, "train_phrases_denied": 0.6}, 5  # shares of them
+# What `english/facts` went on with: each document twice.
+MIXED = ("train", "train", "train_sentences", "train_denied", "train_some_phrases")
 SHARE = 0.6  # of the sentences with facts that stand alone, as they are and denied
 WITHIN = 3  # sentences of a document that are denied at most
 DRAWS = 0  # of the random choices
@@ -47,6 +49,8 @@ def main(originals: Path, folder: Path) -> None:
   some = random.Random(SOME_SEED)
   drawn_ones = (some.sample(parts[x], int(share * len(parts[x]))) for x, share in SOME.items())
   parts["train_some_phrases"] = list(itertools.chain.from_iterable(drawn_ones))
+  mixed = itertools.chain.from_iterable(parts[x] for x in MIXED)
+  parts["train_mixed"] = [dataclasses.replace(x, id=str(i)) for i, x in enumerate(mixed)]
   folder.mkdir(parents=True, exist_ok=True)
   for name, examples in parts.items():
     lines = (json.dumps(to_json(x), ensure_ascii=False) + "\n" for x in examples)
