@@ -48,9 +48,7 @@ def sets(assignments: str) -> list[str]:
 
 
 SHORT = sets(STEPS.format(3))
-LONGER = sets(
-  f"{STEPS.format(200)} optimizer.learning_rate=0.02"
-)  # so that it answers
+LONGER = sets(f"{STEPS.format(200)} optimizer.learning_rate=0.02")  # so that it answers
 
 
 def main(archive: Path) -> None:
