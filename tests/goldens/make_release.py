@@ -25,9 +25,9 @@ from typing import Any
 
 import jax
 import numpy as np
+import small_systems
 from networks import network
 from sample_models import sample_file, save_roberta, save_start
-from small_systems import DISTINCT, small
 
 import luke_jax
 from luke_jax.model import Model
@@ -98,10 +98,12 @@ def luke(*arguments: object, into: str = "") -> None:
 
 def systems(folder: Path) -> None:
   """Writes a model of each system, inputs, and its outputs for them."""
-  for system in DISTINCT:
+  for system in getattr(small_systems, "TRAINED", small_systems.DISTINCT):
     if not system.model_types:
       continue
-    made = network(f"{system.prefix}Model", small(system, hidden_size=16, intermediate_size=32))
+    made = network(
+      f"{system.prefix}Model", small_systems.small(system, hidden_size=16, intermediate_size=32)
+    )
     params = jax.device_get(initial_params(made, jax.random.key(SEED)))
     place = folder / system.name
     Model(made, params, ()).save(place)
