@@ -147,8 +147,9 @@ def answer_shards(
     raise InputError(f"--output: {given}; expected a folder for the shards, such as answers/")
   begun, folder = time.monotonic(), Path(output).resolve()
   shards = tuple(shards_of(sources, folder).items())
-  work = AnsweredShard(folder, shards, opened, skip_bad=bool(options[-1]))
-  done = answer_corpus(work, model_directory(directory), list(map(repr, options)), engine)
+  *chosen, skip_bad = options  # which changes no shard that is made without it
+  work = AnsweredShard(folder, shards, opened, skip_bad=bool(skip_bad))
+  done = answer_corpus(work, model_directory(directory), list(map(repr, chosen)), engine)
   took = f" in {time.monotonic() - begun:.0f} s" if done.fresh else ", made before"
   print(f"{output}: {done.counts['texts']:,} texts in {len(shards):,} shards{took}")
   if faulty := done.counts["faulty"]:

@@ -65,7 +65,7 @@ def run(
   if output:
     check_place(output)
   extractor = _extractor(names, facts, linker, labels, threshold)
-  if relations:
+  if relations.strip():
     extractor = extractor._replace(relations=meant(labels_in(relations), extractor.task.labels))
   least = Least(extractor.sure if threshold is None else threshold)
   faults = Faults()
@@ -79,7 +79,8 @@ def run(
       number = _write(found, each, single, file)
     print(f"{output}: {number} {'triples' if each else 'facts'}")
   if not number and not least.left_out:
-    print("no facts between the names that were found", file=sys.stderr)
+    of = " of these relations" if relations else ""
+    print(f"no facts{of} between the names that were found", file=sys.stderr)
   if least.left_out and threshold is None:
     rest = f"{least.left_out:,} less sure than {least.score:.2f} are left out"
     print(f"{rest}; --threshold {SHOWN} shows them", file=sys.stderr)

@@ -237,11 +237,17 @@ def of_corpus(
 ) -> Example:
   """Returns the example in a row of a corpus, which may have columns that nobody knows.
 
-  What is empty is not read, nor are columns of these names.
+  What is empty is not read, nor are columns of these names, nor tokens beside a text. Of columns
+  that may stand for the text, the first is read.
   """
   value = {name: x for name, x in row.items() if x is not None and name not in unread}
-  if not {"text", "tokens"} & value.keys():
-    value |= {ours: value[name] for name, ours in _ALSO.items() if name in value}
+  if "text" in value:
+    value.pop("tokens", None)
+  elif "tokens" not in value:
+    others = {ours: value[name] for name, ours in reversed(_ALSO.items()) if name in value}
+    if "text" in others:
+      others.pop("tokens", None)
+    value |= others
   token = _any_columns.set(True)
   try:
     return parse(value, str(value.pop("id", place.rpartition(" ")[2])), place)

@@ -110,6 +110,8 @@ def schema_with(path: Path, name: str, kind: Any) -> Any:
     return None
   with _readable(path), path.open("rb") as file:
     schema = _table(path, file)[0]
+  if name in schema.names:
+    raise InputError(f"{path}: has a column {name}; expected it under another name")
   # What Hugging Face's datasets say of columns would lack the new one.
   metadata = {key: x for key, x in (schema.metadata or {}).items() if key != b"huggingface"}
   return schema.append(arrow("").field(name, arrow_type(kind))).with_metadata(metadata or None)

@@ -16,9 +16,9 @@ import numpy as np
 from luke_jax import __version__
 from luke_jax.convert.parts import ModelParts
 from luke_jax.errors import InputError
-from luke_jax.files import Path, in_bucket, sample, sizes, whole
+from luke_jax.files import Path, in_bucket, is_part, sample, sizes, whole
 from luke_jax.files.locks import locked
-from luke_jax.formats.files import Faults, json_object, of_corpus, read_text
+from luke_jax.formats.files import Faults, Text, json_object, of_corpus, read_text
 from luke_jax.formats.shards import FORMS, output_name, plain, rows, schema_with, written
 from luke_jax.inference.batches import CompiledShapes, compiled_shapes, on_all_devices
 from luke_jax.inference.predicting import Abstaining, predictions
@@ -26,9 +26,10 @@ from luke_jax.inference.text_vectors import OF_SPANS, Pool, vectors_of
 from luke_jax.tasks.contract import TextTask
 from luke_jax.tasks.predictions import Number
 from luke_jax.text import TextInput
+from luke_jax.text.tokenizer import Bounds
 from luke_jax.wiki.stages.engines import EngineOptions
 from luke_jax.wiki.stages.progress import StageProgress
-from luke_jax.wiki.stages.stage import NOTES, PARTLY, Done, Stage, check_same
+from luke_jax.wiki.stages.stage import BEGUN, NOTES, PARTLY, Done, Stage, check_same
 
 ROWS = 4096  # that are in memory together, and sorted by length
 FAULTY = ".faulty.jsonl"  # after the name of a shard: its faulty rows
@@ -86,8 +87,7 @@ def embedder(model: ModelParts, pool: Pool) -> Answerer:
     spans = value.get("spans", value.get("prediction"))
     if not isinstance(spans, list):
       raise InputError(f"{place}: no spans; expected a list of them, or of what predict finds")
-    pairs = [[x["start"], x["end"]] if isinstance(x, dict) else list(x)[:2] for x in spans]
-    return TextInput(text.text, [text.span(x, "spans") for x in pairs])
+    return TextInput(text.text, [_span(text, x) for x in spans])
 
   def answer(inputs: Sequence[Any], _: Faults, shapes: CompiledShapes) -> Iterable[Any]:
     return vectors_of(model, inputs, pool, shapes)
@@ -96,18 +96,29 @@ def embedder(model: ModelParts, pool: Pool) -> Answerer:
   return Answerer(name, kind, model, parse, answer)
 
 
+def _span(text: Text, value: Any) -> Bounds:
+  """Returns the characters of a span of a file, or of an answer, which always has characters."""
+  if isinstance(value, dict):
+    return text._replace(tokens=None).span([value.get("start"), value.get("end")], "spans")
+  return text.span(value[:2] if isinstance(value, list) else value, "spans")
+
+
 def shards_of(sources: Sequence[str], output: Path) -> dict[str, Path]:
   """Returns the files of a corpus, given or in given folders, by the names of those to be made.
 
   What is in `output` is none.
   """
   files: dict[tuple[str, ...], Path] = {}
+  inside = _place(output)
   for source in sources:
-    path, inside = Path(source), _place(output)
+    path = Path(source)
     below = [path]
     if path.is_dir():
-      below = [path / x for x in sizes(path) if "/." not in f"/{x}" and FAULTY not in x]
-      below = [x for x in below if _place(x)[: len(inside)] != inside]
+      if (path / BEGUN).exists():
+        raise InputError(f"{path}: not finished; expected the command that makes it to end first")
+      shown = (x for x in sizes(path) if "/." not in f"/{x}" and FAULTY not in x)
+      below = [path / x for x in shown if not is_part(path / x)]
+      below = [x for x in below if _real(x)[: len(inside)] != inside]
     shards = {_place(x): x for x in below if output_name(x.name)}
     if not shards:
       raise InputError(f"{source}: no shards; expected files of {FORMS}")
@@ -127,6 +138,11 @@ def shards_of(sources: Sequence[str], output: Path) -> dict[str, Path]:
 def _place(path: Path) -> tuple[str, ...]:
   """Returns the parts of a whole path; a link is itself, not what it leads to."""
   return (path if in_bucket(path) else path.absolute()).parts
+
+
+def _real(path: Path) -> tuple[str, ...]:
+  """Returns the parts of a path that links do not change."""
+  return (path if in_bucket(path) else path.resolve()).parts
 
 
 @dataclasses.dataclass(frozen=True)

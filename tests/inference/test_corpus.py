@@ -19,6 +19,7 @@ import luke_jax
 from luke_jax.cli import main
 from luke_jax.errors import InputError
 from luke_jax.formats import shards as forms
+from luke_jax.formats.files import of_corpus
 from luke_jax.inference import batches, corpus
 from luke_jax.inference.batches import CompiledShapes, on_all_devices
 from luke_jax.systems.bert import BertConfig
@@ -157,7 +158,8 @@ def test_faulty_rows_are_refused_or_written_apart(model, files, capsys):
   assert predict(model, shard, "--output", "out/") == 2
   fault = "corpus/bad.jsonl: line 2: text: 3; expected a string; --skip-bad leaves it out\n"
   assert capsys.readouterr().err.endswith(fault)
-  assert predict(model, shard, "--output", "bad/", "--skip-bad") == 0
+  assert predict(model, shard, "--output", "out/", "--skip-bad") == 0  # the same folder goes on
+  Path("out").rename("bad")
   assert "1 texts in 1 shards" in (said := capsys.readouterr().out) and "4 faulty rows" in said
   assert [row["text"] for row in read(Path("bad/bad.jsonl"))] == ["Ana"]
   faulty = read(Path("bad/bad.jsonl.faulty.jsonl"))
@@ -165,6 +167,45 @@ def test_faulty_rows_are_refused_or_written_apart(model, files, capsys):
   assert places == [f" line {n}" for n in (2, 4, 5, 6)] and faulty[0]["row"] == '{"text": 3}'
   assert predict(model, "bad/", "--output", "again/") == 2  # its rows have a prediction
   assert "has a column prediction" in capsys.readouterr().err
+  pq.write_table(pa.table({"text": ["Ana"], "prediction": [1]}), "odd.parquet")
+  assert predict(model, "odd.parquet", "--output", "odd/", "--skip-bad") == 2
+  assert "odd.parquet: has a column prediction; expected" in capsys.readouterr().err
+
+
+def test_files_of_others_stay_and_shards_that_changed_are_refused(model, files, capsys):
+  assert predict(model, files / "a", "--output", "out/") == 0
+  Path("out/mine").mkdir()
+  for name in ("out/mine/x.txt", "out/README.md"):
+    Path(name).write_text("Ana")
+  assert predict(model, files / "a", "--output", "out/") == 0
+  assert "made before" in capsys.readouterr().out
+  Path("out/x.jsonl").write_text("")
+  assert predict(model, files / "a", "--output", "out/") == 2
+  assert "out/x.jsonl: changed or gone since it was made; expected" in capsys.readouterr().err
+  assert Path("out/mine/x.txt").read_text() == Path("out/README.md").read_text() == "Ana"
+
+
+@pytest.mark.parametrize(
+  ("row", "text"),
+  [
+    ({"text": "Ana", "tokens": [1, 2]}, "Ana"),
+    ({"document": "7.txt", "sentence": "Ana", "words": ["B"]}, "Ana"),
+    ({"tokens": ["Ana", "left"], "content": "B"}, "Ana left"),
+  ],
+)
+def test_a_row_has_one_text(row, text):
+  task = task_class("ner")()
+  assert of_corpus(row, task.parse, frozenset(), "here: line 1").text.strip() == text
+
+
+def test_spans_of_answers_are_characters(model):
+  embedder = corpus.embedder(luke_jax.load(model), "ends")
+  value = {"tokens": ["Ana", "left", "Tokyo"], "prediction": [{"start": 9, "end": 14}]}
+  assert embedder.parse(value, "1", "here").entity_spans == [(9, 14)]
+  assert embedder.parse(value | {"spans": [[2, 3]]}, "1", "here").entity_spans == [(9, 14)]
+  for odd in ([3], [{"label": "x"}], [None]):
+    with pytest.raises(InputError, match="here: spans: "):
+      embedder.parse({"text": "Ana", "spans": odd}, "1", "here")
 
 
 def test_faults_that_a_task_finds_in_its_rows_are_written_apart():
@@ -202,9 +243,15 @@ def test_shards_without_rows_and_shards_that_cannot_be_read(model, tmp_path, mon
     assert not list(Path(f"of_{name}").glob("x*"))
 
 
-def test_an_output_inside_its_input_is_no_input(model, files):
-  for _ in range(2):
-    assert predict(model, files, "--output", files / "answers/") == 0
+def test_an_output_inside_its_input_is_no_input(model, files, capsys):
+  Path("link").symlink_to(files, target_is_directory=True)
+  for source in (files, "link", "corpus/../corpus"):
+    assert predict(model, source, "--output", "link/answers/") == 0
+  assert capsys.readouterr().out.count("made before") == 2
+  (files / "answers" / "begun.json").write_text('""')
+  assert predict(model, files / "answers", "--output", "out/") == 2
+  assert "corpus/answers: not finished; expected" in capsys.readouterr().err
+  (files / "answers" / "begun.json").unlink()
   assert len(contents(files / "answers")) == 6
 
 

@@ -71,7 +71,8 @@ LASTING = {
 # Beside a place is not in it.
 _BESIDE = re.compile(
   r"\b(?:near(?:by)?|outside(?: of)?|close to|not far from|next to|beside|opposite"
-  r"|(?:north|south|east|west)\w*(?:[- ](?:north|south|east|west)\w*)? of"
+  r"|(?<!in )(?<!in the )(?<!from the )(?<!far )"
+  r"(?:north|south|east|west)\w*(?:[- ](?:north|south|east|west)\w*)? of"
   r"|(?:miles?|km|kilomet\w+)(?: \w+)? (?:from|of))(?: the)?(?: (?:town|city|village) of)?\s+$",
   re.IGNORECASE,
 )

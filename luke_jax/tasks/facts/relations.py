@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from luke_jax.errors import InputError
 
 NEAR = 3  # relations that a message names
+_SMALL = {"a", "by", "in", "is", "of", "on", "or", "the", "to", "was", "with"}
 
 
 def meant(asked: Sequence[str], labels: Sequence[str]) -> list[str]:
@@ -17,6 +18,8 @@ def meant(asked: Sequence[str], labels: Sequence[str]) -> list[str]:
   Names may have commas, at which what is asked may have been parted. Raises InputError for words
   that mean none of them.
   """
+  if not asked:
+    raise InputError(f"relations: none; expected some, such as {labels[0]}")
   known = _by_words(tuple(labels))
   found: dict[str, None] = {}
   first = 0
@@ -25,7 +28,9 @@ def meant(asked: Sequence[str], labels: Sequence[str]) -> list[str]:
     words = ((", ".join(asked[first:end]), end) for end in ends)
     text, end = next((x for x in words if _key(x[0]) in known), (asked[first], first))
     if end == first:
-      near = [known[x][0] for x in difflib.get_close_matches(_key(text), known, n=NEAR, cutoff=0.4)]
+      inside = [x for x in known if {*_key(text).split()} & {*x.split()} - _SMALL]
+      near = inside[:NEAR] or difflib.get_close_matches(_key(text), known, n=NEAR, cutoff=0.4)
+      near = [known[x][0] for x in near]
       hint = f"perhaps {' or '.join(dict.fromkeys(near))}" if near else f"such as {labels[0]}"
       expected = f"expected some of the {len(labels)} relations that the model knows, {hint}"
       raise InputError(f"relations: {text!r:.60}: not known; {expected}")

@@ -268,13 +268,21 @@ def check_made_of(folder: Path, part: str) -> None:
 
 
 def check_same(stage: Stage) -> None:
-  """Raises InputError for a folder that has another stage, which is not to be replaced."""
+  """Raises InputError for a folder that has another stage, which is not to be replaced.
+
+  Nor is one that was finished and lost some of its files.
+  """
   manifest = read_json(stage.folder / MANIFEST) or {}
   if manifest.get("key", read_json(stage.folder / BEGUN)) not in (None, stage.key):
     before = manifest.get("made_of", {})
     other = [name for name, value in stage.made_of.items() if value != before.get(name)]
     expected = "expected the same ones, or another folder"
     raise InputError(f"{stage.folder}: made with other {', '.join(other) or 'names'}; {expected}")
+  there = sizes(stage.folder) if manifest else {}
+  for name, size in manifest.get("files", {}).items():
+    if there.get(name) != size:
+      expected = "expected the file that was written, or another folder"
+      raise InputError(f"{stage.folder / name}: changed or gone since it was made; {expected}")
 
 
 def shard_notes(folder: Path, *ends: str) -> dict[int, Path]:
@@ -323,8 +331,9 @@ def _begin(stage: Stage) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     write_json(folder / BEGUN, stage.key)
   (folder / NOTES).mkdir(exist_ok=True)  # a loss of power may have left the note alone
+  odd = set(shard_notes(folder, _FAULT, PARTLY).values())
   for path in list(folder.rglob("*")):
-    if is_part(path) or path in shard_notes(folder, _FAULT, PARTLY).values():
+    if is_part(path) or path in odd:
       path.unlink()
 
 
@@ -367,7 +376,8 @@ def _remove_notes(folder: Path) -> None:
 def _whole_manifest(folder: Path) -> dict[str, Any] | None:
   """Returns a stage's manifest if every file has its size, else None."""
   manifest = read_json(folder / MANIFEST)
-  is_complete = isinstance(manifest, dict) and manifest.get("files") == _sizes(folder)
+  files = manifest.get("files") if isinstance(manifest, dict) else None
+  is_complete = isinstance(files, dict) and files.items() <= _sizes(folder).items()
   return manifest if is_complete else None
 
 

@@ -83,7 +83,7 @@ def test_what_is_over_denies_what_ends():
 
 
 @pytest.mark.parametrize(
-  "where", ["near", "just outside", "10 km from", "north-east of", "in", "in outer"]
+  "where", ["near", "just outside", "10 km from", "just north-east of", "in", "in the north of"]
 )
 def test_beside_a_place_is_not_in_it(where):
   denials = Denials(example(f"Ana was born {where} Rome.", "Ana", "Rome"))

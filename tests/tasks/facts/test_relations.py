@@ -25,7 +25,6 @@ KNOWN = (
     (["Born  In", "FOUNDER"], ["place of birth", "founded by"]),
     (["languages spoken", "written or signed", "part of"], [KNOWN[2], "part of"]),
     (["birthplace", "born in"], ["place of birth"]),
-    ([], []),
   ],
 )
 def test_names_and_other_words(asked, labels):
@@ -43,7 +42,14 @@ def test_a_model_of_other_relations_has_these_alone():
     meant(["buys", "born in"], ["buys", "sells"])
 
 
+def test_none_is_refused():
+  with pytest.raises(InputError, match="relations: none; expected some, such as place of birth"):
+    meant([], KNOWN)
+
+
 def test_the_nearest_are_told():
+  with pytest.raises(InputError, match=r"'belongs': not known; .* perhaps part of"):
+    meant(["belongs"], KNOWN)
   with pytest.raises(InputError, match=r"'founded bye': not known; .* perhaps founded by"):
     meant(["founded bye"], KNOWN)
 

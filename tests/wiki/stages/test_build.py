@@ -155,7 +155,7 @@ def test_records_are_those_of_plain_loops(limits, built, settings, pages, resolv
 
   def entity_id(title):
     end = resolve(title)
-    unknown = 1 if limits.unknown_entities else None
+    unknown = 1 if limits.unknown_entities == "keep" else None
     return vocab.id(end) if end is not None and vocab.contains(end) else unknown
 
   tokenizer = load_tokenizer(settings.tokenizer)
