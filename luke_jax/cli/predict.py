@@ -7,7 +7,7 @@ import json
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Annotated, Any, TextIO
+from typing import Annotated, Any, NamedTuple, TextIO
 
 from tyro.conf import OmitArgPrefixes, Positional, arg
 
@@ -90,9 +90,8 @@ def run(
   """
   if is_corpus(sources, output):
     opened = functools.partial(_predictor, task, directory, reading, form, threshold)
-    labels = labels_in(reading.labels) if reading.labels else ()
-    options = (task, threshold, reading, form, labels, skip_bad)
-    answer_shards(sources, output, directory, opened, options, engine)
+    options = (task, threshold, reading, form, labels_in(reading.labels))
+    answer_shards(Shards(sources, output, directory, skip_bad), opened, options, engine)
     return
   (source,), place = sources, Path(output) if output else None
   if place:
@@ -100,8 +99,6 @@ def run(
   model, abstaining = _read(task, directory, reading, form, threshold)
   settings = abstaining.task
   write = _writer(place, settings)
-  if threshold is not None:
-    warn_of_scores(model, settings)
   faults = Faults(skip=skip_bad)
   examples, total = examples_in(settings, source, faults)
   file = source if is_there(source) else ""
@@ -115,7 +112,10 @@ def _read(
   task: str, directory: Path, reading: ModelOptions, form: FileOptions, threshold: float | None
 ) -> tuple[ModelParts, Abstaining]:
   model, settings = reading.read(task, directory)
-  return model, Abstaining(form.of(for_predictions(model, settings)), threshold)
+  abstaining = Abstaining(form.of(for_predictions(model, settings)), threshold)
+  if threshold is not None:
+    warn_of_scores(model, abstaining.task)
+  return model, abstaining
 
 
 @functools.lru_cache(maxsize=1)  # a process answers several shards
@@ -131,25 +131,32 @@ def is_corpus(sources: Sequence[str], output: str) -> bool:
   return is_there(first) and (Path(first).is_dir() or first.endswith(PACKED))
 
 
+class Shards(NamedTuple):
+  """Shards of a corpus, the folder for those with answers, and the model's directory."""
+
+  sources: Sequence[str]
+  output: str
+  directory: Path
+  skip_bad: bool
+
+
 def answer_shards(
-  sources: Sequence[str],
-  output: str,
-  directory: Path,
-  opened: Callable[[], Answerer],
-  options: Sequence[object],
-  engine: EngineOptions,
+  given: Shards, opened: Callable[[], Answerer], options: Sequence[object], engine: EngineOptions
 ) -> None:
-  """Makes the shards of a corpus with answers, and prints how many; the last option is skip_bad."""
+  """Makes the shards of a corpus with answers, and prints how many.
+
+  `options` decide on the answers, so that a folder with others is refused.
+  """
+  sources, output, directory, skip_bad = given
   if missing := next((x for x in sources if not is_there(x)), None):
     raise InputError(f"{missing}: no such file; expected shards of a corpus, or a text in quotes")
   if not output or (Path(output).suffix and not output.endswith("/") and not Path(output).is_dir()):
-    given = f"{output}: a file" if output else "missing"
-    raise InputError(f"--output: {given}; expected a folder for the shards, such as answers/")
+    actual = f"{output}: a file" if output else "missing"
+    raise InputError(f"--output: {actual}; expected a folder for the shards, such as answers/")
   begun, folder = time.monotonic(), Path(output).resolve()
   shards = tuple(shards_of(sources, folder).items())
-  *chosen, skip_bad = options  # which changes no shard that is made without it
-  work = AnsweredShard(folder, shards, opened, skip_bad=bool(skip_bad))
-  done = answer_corpus(work, model_directory(directory), list(map(repr, chosen)), engine)
+  work = AnsweredShard(folder, shards, opened, skip_bad)
+  done = answer_corpus(work, model_directory(directory), list(map(repr, options)), engine)
   took = f" in {time.monotonic() - begun:.0f} s" if done.fresh else ", made before"
   print(f"{output}: {done.counts['texts']:,} texts in {len(shards):,} shards{took}")
   if faulty := done.counts["faulty"]:
@@ -182,7 +189,7 @@ def embed(
     skip_bad: Writes rows that are faulty apart, and counts them.
   """
   opened = functools.partial(_embedder, directory, pool)
-  answer_shards(sources, output, directory, opened, (pool, skip_bad), engine)
+  answer_shards(Shards(sources, output, directory, skip_bad), opened, (pool,), engine)
 
 
 @functools.lru_cache(maxsize=1)

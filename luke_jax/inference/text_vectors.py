@@ -36,8 +36,9 @@ def encode(model: ModelParts, texts: Sequence[str], *, unit: bool = True) -> np.
   inputs = [TextInput(" ".join(text.split()) or "?") for text in texts]
   rows = any_processor(model).encode(inputs, truncation=True)
   rows = [dataclasses.replace(row, input_ids=row.input_ids[:PIECES]) for row in rows]
-  vectors = np.zeros((len(texts), model.config.hidden_size), np.float32)
-  vectors[:] = _pooled(model, rows, "mean") or vectors
+  if not rows:
+    return np.zeros((0, model.config.hidden_size), np.float32)
+  vectors = np.stack(_pooled(model, rows, "mean"))
   norms = np.linalg.norm(vectors, axis=-1, keepdims=True)
   return vectors / np.maximum(norms, 1e-9) if unit else vectors
 
@@ -63,6 +64,8 @@ def embed(
     raise InputError(f"pool: {pool!r}; expected {' or '.join(able)} {place} spans")
   if isinstance(texts, str):
     return vectors_of(model, [TextInput(texts, entity_spans=spans)], pool)[0]
+  if not isinstance(texts, Iterable):
+    raise InputError(f"texts: {texts!r:.60}; expected a text or a list of them")
   inputs = text_inputs(text=list(texts), entity_spans=spans)
   vectors = vectors_of(model, inputs, pool)
   if spans is not None:

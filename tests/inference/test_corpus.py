@@ -340,3 +340,22 @@ def test_workers_give_the_same_bytes_and_a_killed_run_goes_on(model, files):
   assert predict(model, files, "--output", "killed/") == 0
   assert predict(model, files, "--output", "whole/") == 0
   assert contents(Path("killed")) == contents(Path("whole"))
+
+
+@pytest.mark.slow
+def test_a_corpus_in_a_bucket(model, files, bucket, cloud_storage):
+  assert predict(model, files, "--output", "here/") == 0
+  for path in files.rglob("*"):
+    if path.is_file():
+      (bucket / "corpus" / path.relative_to(files).as_posix()).write_bytes(path.read_bytes())
+  assert predict(model, bucket / "corpus", "--output", f"{bucket}/answers/") == 0
+  there = cloud_storage.files(f"{bucket}/answers")
+  assert {k: v for k, v in there.items() if k != "manifest.json"} == contents(Path("here"))
+
+
+@pytest.mark.slow
+def test_the_same_answers_from_beam(model, files):
+  pytest.importorskip("apache_beam", reason="needs the extra `beam`")
+  for engine in ("local", "beam"):
+    assert predict(model, files, "--output", f"{engine}/", "--engine", engine) == 0
+  assert contents(Path("beam")) == contents(Path("local"))

@@ -77,6 +77,8 @@ def test_what_cannot_be_read_is_refused(model, fields, fault):
     luke_jax.embed(model, "Ana, ", **fields)
   with pytest.raises(InputError, match="expected a model, as"):
     luke_jax.embed("english", "Ana")
+  with pytest.raises(InputError, match="texts: 3; expected a text or a list of them"):
+    luke_jax.embed(model, 3)
 
 
 def test_shards_get_vectors_by_the_command(model, tmp_path, monkeypatch):

@@ -44,6 +44,7 @@ def listed(count, *, facts=(), unknown=(), gap=" and "):
 
 def test_a_row_has_mentions_types_and_what_holds(processor):
   facts, unknown = [Holds(0, 1, "knows")], [Holds(1, 0), Holds(0, 2, "likes")]
+  unknown += [Holds(2, 0, "no label of the task")]
   example = listed(3, facts=facts, unknown=unknown)
   (row,) = TASK.features(processor, [example])
   assert row.extra[MENTIONS].tolist() == [[1, 2, *[0] * 6], [3, 4, *[0] * 6], [5, 6, *[0] * 6]]
