@@ -178,6 +178,13 @@ def test_pages_say_how_to_get_a_model_of_words():
       assert "hf download google-bert/bert-base-uncased --local-dir" in text, page
 
 
+def test_pages_have_examples_that_run():
+  """A page whose commands are all marked sh would be believed and never tried."""
+  for page in RUN:
+    blocks = BLOCK.findall(page.read_text(encoding="utf-8"))
+    assert any(not file and language in ("python", "bash") for language, file, _ in blocks), page
+
+
 def test_every_command_in_the_readme_exists():
   readme = PAGES[0].read_text(encoding="utf-8")
   for names in set(re.findall(r"^make (\w+)|`make (\w+)`", readme, re.MULTILINE)):
