@@ -83,14 +83,14 @@ def export(
   return done
 
 
-def _wiki(site: Mapping[str, str]) -> str:
+def wiki_name(site: Mapping[str, str]) -> str:
   """Returns the name of the wiki in sitelinks; a build of texts has that of its language."""
   database = site["database"]
   return database if database.endswith("wiki") else f"{site['language']}wiki"
 
 
 def _items_stage(build: Path, output: Path, items: Path, site: Mapping[str, str]) -> Stage:
-  database, titles = _wiki(site), read_finished(build / "titles").key
+  database, titles = wiki_name(site), read_finished(build / "titles").key
   work = MakeItems(output / "items", build / "titles", items, database, site["language"])
   # All of Wikidata is not hashed for a day first.
   state = sample(items).hex()[:200] if items.name.endswith(KINDS) else sha256(items)
