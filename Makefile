@@ -40,9 +40,10 @@ slow: .venv-parity/installed
 notebooks: .venv-parity/installed
 	XLA_FLAGS= .venv-parity/bin/python $(PYTEST) -m notebook
 
-# The site; every link inside has to lead somewhere.
+# The site of this checkout and of the last tag of each version; every link inside has to lead
+# somewhere. VERSIONS="latest=. 0.1=FOLDER" are built instead of the tags.
 docs: .venv-docs/installed
-	JAX_PLATFORMS=cpu .venv-docs/bin/python -m sphinx -W --keep-going -q -c docs -d docs/_build/doctrees . docs/_build/html
+	JAX_PLATFORMS=cpu .venv-docs/bin/python docs/versions.py $(VERSIONS)
 
 # Reads and learns English, and pretrains a tiny LUKE; the same again goes on where it was.
 demo: .venv/installed
