@@ -7,7 +7,7 @@ PYTEST := -m pytest --numprocesses auto --maxprocesses 8 --dist worksteal
 # Some images have it set: each of hundreds of processes would compile all modules that it imports.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: test check parity tpu slow notebooks docs demo pictures clean
+.PHONY: test check parity tpu slow notebooks docs demo pictures hashes clean
 .DELETE_ON_ERROR:
 
 test: .venv/installed
@@ -53,6 +53,15 @@ demo: .venv/installed
 pictures: .venv-parity/installed
 	.venv-parity/bin/luke-jax get english
 	.venv-parity/bin/python docs/make_pictures.py
+
+# What the container installs, with the hash of every file: the versions of constraints.txt, and the
+# newest setuptools, which builds luke_jax there.
+hashes:
+	test -e .venv-hashes || $(PYTHON) -m venv .venv-hashes
+	.venv-hashes/bin/python -m pip install --quiet --upgrade uv
+	echo setuptools | .venv-hashes/bin/uv pip compile pyproject.toml - --extra serve --universal \
+	  --python-version 3.11 --constraint constraints.txt --generate-hashes --no-annotate --upgrade \
+	  --custom-compile-command "make hashes" --output-file constraints-hashed.txt > .venv-hashes/log
 
 # Without --no-compile, half the time goes into bytecode of modules that nothing imports.
 .venv/installed: pyproject.toml constraints.txt
