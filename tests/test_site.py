@@ -11,7 +11,7 @@ import pytest
 
 ROOT = Path(__file__).parents[1]
 SPHINX = """
-import pathlib, sys
+import os, pathlib, sys
 import luke_jax
 options, (source, output) = sys.argv[1:-2], sys.argv[-2:]
 if "-W" in options and "warning" in pathlib.Path("README.md").read_text():
@@ -20,6 +20,7 @@ for page in pathlib.Path(source).rglob("*.md"):
   made = pathlib.Path(output, page).with_suffix(".html")
   made.parent.mkdir(parents=True, exist_ok=True)
   text = f"<p>{page.read_text()} by {luke_jax.NAME} {' '.join(options)}</p>"
+  text += f"<p>{os.environ.get('NOTEBOOKS')}</p>"
   made.write_text(f'<html><body><main><article role="main">{text}</article></main></body></html>')
 """
 LINK = re.compile(r'href="([^"]+)"')
@@ -95,7 +96,7 @@ def test_a_checkout_without_tags_is_latest_alone(checkout):
   made(checkout)
   site = checkout / "docs/_build/html"
   page = (site / "latest/docs/page.html").read_text()
-  assert "by now" in page and "-W" in page and "versions" not in page
+  assert "by now" in page and "-W" in page and "<nav" not in page
   assert 'url=latest/index.html"' in (site / "index.html").read_text()
 
 
@@ -106,6 +107,7 @@ def test_tags_are_versions_with_their_own_modules_and_links_to_each_other(checko
   assert sorted(x.name for x in site.iterdir() if x.is_dir()) == ["0.1", "0.2", "latest"]
   old = (site / "0.1/README.html").read_text()
   assert "by v0.1.2" in old and "-Drelease=0.1" in old and "-W" not in old
+  assert "<p>off</p>" in old
   assert '<a href="../0.2/README.html">The newest is 0.2.</a>' in old
   assert LINK.findall(old)[1:] == ["../latest/README.html", "../0.2/README.html"]
   # A page that another version lacks leads to its first.
@@ -117,12 +119,11 @@ def test_tags_are_versions_with_their_own_modules_and_links_to_each_other(checko
 def test_a_tag_is_built_once_and_linked_again(checkout):
   tagged(checkout)
   made(checkout)
-  site = checkout / "docs/_build/html"
-  page = site / "0.1/README.html"
+  page = checkout / "docs/_build/versions/0.1/html/README.html"
   page.write_text(page.read_text().replace("by v0.1.2", "as it was"))
   git(checkout, "tag", "v0.3.0")
   made(checkout)
-  text = page.read_text()
+  text = (checkout / "docs/_build/html/0.1/README.html").read_text()
   assert "as it was" in text and "The newest is 0.3." in text
   assert text.count("<nav") == 1
 
