@@ -11,7 +11,6 @@ from luke_jax.files import check_place, write_text
 WIDTH, HEIGHT, COLUMNS = 280, 130, 3  # of a figure's place, and places in a row
 LEFT, TOP, RIGHT, BOTTOM = 12, 34, 12, 20  # around the curves in it
 COLOURS = ("#3465a4", "#cc7000", "#4e9a06", "#a40000", "#75507b", "#555753")
-TEXT = '<text x="{x}" y="{y}" fill="{fill}">{text}</text>'
 
 
 def picture(lines: Sequence[Line]) -> str:
@@ -20,11 +19,9 @@ def picture(lines: Sequence[Line]) -> str:
   machines = list(dict.fromkeys(line.machine for line in lines))
   rows = -(-len(names) // COLUMNS)
   height = rows * HEIGHT + 18 * len(machines) + 10
-  parts = [
-    f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH * COLUMNS} {height}"'
-    ' font-family="sans-serif" font-size="11">',
-    '<rect width="100%" height="100%" fill="#fff"/>',
-  ]
+  box = f'viewBox="0 0 {WIDTH * COLUMNS} {height}" font-family="sans-serif" font-size="11"'
+  parts = [f'<svg xmlns="http://www.w3.org/2000/svg" {box}>']
+  parts.append('<rect width="100%" height="100%" fill="#fff"/>')
   for place, name in enumerate(names):
     x, y = place % COLUMNS * WIDTH, place // COLUMNS * HEIGHT
     parts.append(f'<g transform="translate({x} {y})">{_curves(name, lines, machines)}</g>')
@@ -57,7 +54,7 @@ def _curves(name: str, lines: Sequence[Line], machines: Sequence[str]) -> str:
 
 
 def _text(x: int, y: int, text: str, fill: str = "#000") -> str:
-  return TEXT.format(x=x, y=y, fill=fill, text=escape(text))
+  return f'<text x="{x}" y="{y}" fill="{fill}">{escape(text)}</text>'
 
 
 def main(*, record: Path = RECORD, output: Path = ROOT / "docs/record.svg") -> None:

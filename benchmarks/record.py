@@ -1,6 +1,7 @@
 """A line of figures for each commit and machine, and what moved since the line before."""
 
 import json
+import os
 import resource
 import subprocess
 import sys
@@ -21,6 +22,7 @@ MOVED = 0.1  # share of a figure from which a change is named: noise of a shared
 TIMES = 3  # that a command is run, of which the least counts
 IMPORT = """from time import process_time as now; start = now()
 import luke_jax; print(f'{{"seconds": {now() - start}}}')"""
+OF_TESTS = ("JAX_COMPILATION_CACHE", "JAX_PERSISTENT_CACHE")  # else programs are kept as users' are
 SAMPLES = {"ner": "ner/test.jsonl", "labels": "politics/test.conll"}  # under data/english/sample
 # Benchmarks that end within a minute, and the package that each needs.
 PEERS = {
@@ -37,21 +39,24 @@ class Line(NamedTuple):
   commit: str  # with + where the package has changes that are in none
   date: str
   machine: str
+  load: float  # programs that ran at once, by and by: beside others all takes longer
   versions: Mapping[str, str]
   figures: Figures
 
 
 class Ended(NamedTuple):
-  """A command that has ended: the object on its last line, if any, and its processor seconds."""
+  """A command that has ended."""
 
-  summary: Any
-  seconds: float
+  summary: Any  # the object on its last line, if any
+  seconds: float  # of processors
 
 
 def ended(*arguments: str) -> Ended:
   """Runs Python with arguments in the checkout; raises InputError if that fails."""
   before = resource.getrusage(resource.RUSAGE_CHILDREN)
-  done = subprocess.run([sys.executable, *arguments], cwd=ROOT, capture_output=True, text=True)
+  env = {x: y for x, y in os.environ.items() if not x.startswith(OF_TESTS)}
+  command = [sys.executable, *arguments]
+  done = subprocess.run(command, cwd=ROOT, env=env, capture_output=True, text=True)
   after = resource.getrusage(resource.RUSAGE_CHILDREN)
   if done.returncode:
     said = (done.stderr.strip() or "it says nothing").splitlines()[-1]
@@ -66,15 +71,14 @@ def measured(suite: Path | None, wheel: Path | None) -> dict[str, float]:
   figures: dict[str, float] = dict(sizes(ROOT / "luke_jax"))
   if wheel:
     figures["wheel, kB"] = wheel.stat().st_size / 1000
-  imports = [ended("-c", IMPORT).summary["seconds"] for _ in range(2 * TIMES)]
-  figures["import luke_jax, processor s"] = min(imports)
+  imports = "import luke_jax, processor s"
+  figures[imports] = min(ended("-c", IMPORT).summary["seconds"] for _ in range(2 * TIMES))
   if PUBLISHED["english"].is_here:
     for task, file in SAMPLES.items():
       command = ("evaluate", task, f"english/{task}", f"data/english/sample/{file}")
       figures[f"english/{task}, F1"] = ended("-m", "luke_jax", *command).summary["f1"]
     predict = ("-m", "luke_jax", "predict", "ner", "english/ner", "Ana lives in Paris.")
-    seconds = min(ended(*predict).seconds for _ in range(TIMES))
-    figures["first prediction, processor s"] = seconds
+    figures["first prediction, processor s"] = min(ended(*predict).seconds for _ in range(TIMES))
   if suite:
     figures["suite, processor s"] = suite_seconds(suite)
   for name, (package, options) in PEERS.items():
@@ -157,7 +161,8 @@ def main(
   lines, machine = read_lines(output), cores_and_processor()
   versions = {"python": sys.version.split()[0], "jax": version("jax")}
   date = time.strftime("%Y-%m-%d", time.gmtime())
-  line = Line(commit(), date, machine, versions, measured(suite, wheel))
+  figures = measured(suite, wheel)
+  line = Line(commit(), date, machine, round(os.getloadavg()[0], 1), versions, figures)
   lines = with_line(lines, line)
   before = next((x for x in reversed(lines[:-1]) if x.machine == machine), None)
   for name, value in line.figures.items():
@@ -166,6 +171,7 @@ def main(
     print(f"no line of this machine before: {machine}")
     before = line
   for name, old, new in sorted(moved(before.figures, line.figures)):
-    print(f"moved since {before.commit}: {name}: {old:g} -> {new:g} ({new / old - 1:+.0%})")
+    since = f"{before.commit} (load {before.load:g}, now {line.load:g})"
+    print(f"moved since {since}: {name}: {old:g} -> {new:g} ({new / old - 1:+.0%})")
   if keep:
     write_text(output, "".join(f"{json.dumps(x._asdict())}\n" for x in lines))

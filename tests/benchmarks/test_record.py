@@ -15,7 +15,7 @@ SVG = "{http://www.w3.org/2000/svg}"
 
 
 def line(commit, machine="a", **figures):
-  return Line(commit, "2026-11-30", machine, {"jax": "0.10"}, figures)
+  return Line(commit, "2026-11-30", machine, 0.5, {"jax": "0.10"}, figures)
 
 
 def write(path, *lines):
@@ -30,6 +30,7 @@ def measured(monkeypatch):
   monkeypatch.setattr(record, "measured", lambda suite, wheel: dict(figures))
   monkeypatch.setattr(record, "cores_and_processor", lambda: "a")
   monkeypatch.setattr(record, "commit", lambda: "now")
+  monkeypatch.setattr(record.os, "getloadavg", lambda: (2.0, 1.0, 1.0))
   return figures
 
 
@@ -38,7 +39,7 @@ def test_a_line_is_compared_with_the_last_of_its_machine(measured, tmp_path, cap
   path = write(tmp_path / "record.jsonl", *before)
   assert main(["record", "--output", str(path)]) == 0
   said = [x for x in capsys.readouterr().out.splitlines() if x.startswith("moved")]
-  assert said == ["moved since y: time: 1.5 -> 2 (+33%)"]
+  assert said == ["moved since y (load 0.5, now 2): time: 1.5 -> 2 (+33%)"]
   *others, last = read_lines(path)
   assert tuple(others) == before
   assert (last.commit, last.machine, last.figures) == ("now", "a", measured)
