@@ -16,16 +16,7 @@ from luke_jax.files.copies import local
 from luke_jax.files.locks import locked
 from luke_jax.wiki.export import tables
 from luke_jax.wiki.read.pages import Page
-from luke_jax.wiki.read.wikidata import (
-  KINDS,
-  SQL,
-  Item,
-  Sitelink,
-  check_name,
-  read_items,
-  read_names,
-  read_sql,
-)
+from luke_jax.wiki.read.wikidata import KINDS, SQL, Item, Sitelink, read_items, read_names, read_sql
 from luke_jax.wiki.stages.linked_sentences import Sentence, split_paragraph
 from luke_jax.wiki.stages.page_stage import NOWHERE, Shards, Titles, shards_of
 from luke_jax.wiki.stages.progress import StageProgress
@@ -365,8 +356,6 @@ def check_items(path: Path) -> None:
   """Raises InputError for a file that is none with items."""
   if not path.is_file():
     raise InputError(f"{path}: no such file; {_EXPECTED}")
-  if path.name.endswith(KINDS):
-    check_name(path)
 
 
 def _number(item: str, path: Path) -> int:
