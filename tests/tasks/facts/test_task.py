@@ -163,6 +163,16 @@ def test_scores_are_those_counted_one_by_one(gold, given_facts, unknown):
   assert score.score_file([example], written)["f1"] == pytest.approx(scores["f1"])
 
 
+def test_scores_that_were_fitted_change_no_f1():
+  """The score of a fact that a model gives may be below .5 once it is a share of right ones."""
+  example, mention = listed(3, facts=[Holds(0, 1, "likes")]), Mention("", 0, 1)
+  evaluations = [
+    TASK.evaluate([example], [[Fact(mention, mention, "likes", x, (0, 1))]]) for x in (0.9, 0.3)
+  ]
+  assert [x.scores["f1"] for x in evaluations] == [1, 1]
+  assert [x.score for x in evaluations[1].answers] == [0.3]
+
+
 def test_predictions_of_others_that_name_nothing_are_a_line(tmp_path):
   path = tmp_path / "p.jsonl"
   for facts, fault in (("[[1]]", "line 1: facts: .1.; expected"), ("3", "line 1: facts: 3;")):
