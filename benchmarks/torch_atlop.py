@@ -20,6 +20,7 @@ from luke_jax.tasks.facts.files import FactsExample
 
 MARK, IGNORED, NEVER = "*", -100, -1e9
 GROUPS = 12  # of the bilinear form
+ROUND_PIECES, ROUND_PAIRS = 64, 512  # few shapes, as products are compiled for each
 WARMUP, CLIP, EPSILON = 0.06, 1.0, 1e-6
 
 
@@ -85,10 +86,6 @@ class Atlop(nn.Module):
 
   def forward(self, documents: Sequence[Document]) -> list[torch.Tensor]:
     """Returns the logits (N, N, C) of each text, those of the threshold taken off."""
-    with torch.autocast("cpu", torch.bfloat16, enabled=self.bfloat16):
-      return self._logits(documents)
-
-  def _logits(self, documents: Sequence[Document]) -> list[torch.Tensor]:
     sides, shapes = [], []
     for x, (states, looks) in zip(documents, self._encoded(documents), strict=True):
       e = torch.stack([states[places].logsumexp(0) for places in x.starts])  # (N, D)
@@ -96,18 +93,24 @@ class Atlop(nn.Module):
       a = torch.stack([y.mean(1) for y in of_names])  # (N, A, L)
       both = torch.einsum("nal,mal->nml", a, a)
       context = (both / (both.sum(-1, keepdim=True) + 1e-5)) @ states  # (N, N, D)
-      pairs = (e[:, None].expand_as(context), e[None].expand_as(context), context)
-      sides.append([torch.cat([y, context], -1).flatten(0, 1) for y in pairs[:2]])
+      pairs = (e[:, None].expand_as(context), e[None].expand_as(context))
+      sides.append([torch.cat([y, context], -1).flatten(0, 1) for y in pairs])
       shapes.append(context.shape[:2])
-    head, tail = (torch.cat(x) for x in zip(*sides, strict=True))
-    head, tail = (
-      torch.tanh(f(x)).unflatten(-1, (-1, self.block))
-      for f, x in ((self.head, head), (self.tail, tail))
-    )
-    logits = self.bilinear((head[..., :, None] * tail[..., None, :]).flatten(1)).float()
-    logits = logits[:, :-1] - logits[:, -1:]
+    logits = self._scored(*(torch.cat(x) for x in zip(*sides, strict=True)))
     split = logits.split([n * m for n, m in shapes])
     return [x.unflatten(0, shape) for x, shape in zip(split, shapes, strict=True)]
+
+  def _scored(self, heads: torch.Tensor, tails: torch.Tensor) -> torch.Tensor:
+    """Returns the logits (P, C) of pairs."""
+    with torch.autocast("cpu", torch.bfloat16, enabled=self.bfloat16):
+      room = (0, 0, 0, -len(heads) % ROUND_PAIRS)
+      head, tail = (
+        torch.tanh(layer(nn.functional.pad(x, room))).unflatten(-1, (-1, self.block))
+        for layer, x in ((self.head, heads), (self.tail, tails))
+      )
+      logits = self.bilinear((head[..., :, None] * tail[..., None, :]).flatten(1)).float()
+    logits = logits[: len(heads)]
+    return logits[:, :-1] - logits[:, -1:]
 
   def _encoded(self, documents: Sequence[Document]) -> Iterator[tuple[torch.Tensor, torch.Tensor]]:
     """Yields the states of each text and what each mark looks at (A, M, L), in the last layer.
@@ -117,14 +120,16 @@ class Atlop(nn.Module):
     most = self.encoder.config.max_position_embeddings
     rows = [row for x in documents for row in _windows(x.ids, most)]
     longest = max(len(ids) for _, ids in rows)
+    longest = min(most, longest + -longest % ROUND_PIECES)
     padded = torch.tensor([ids + [0] * (longest - len(ids)) for _, ids in rows])
     mask = torch.tensor([[1] * len(ids) + [0] * (longest - len(ids)) for _, ids in rows])
-    out = self.encoder(input_ids=padded, attention_mask=mask, output_hidden_states=True)
-    last, before = self.encoder.encoder.layer[-1].attention.self, out.hidden_states[-2]
     heads = self.encoder.config.num_attention_heads
-    asked, keys = (
-      y(before).float().unflatten(-1, (heads, -1)).transpose(1, 2) for y in (last.query, last.key)
-    )
+    with torch.autocast("cpu", torch.bfloat16, enabled=self.bfloat16):
+      out = self.encoder(input_ids=padded, attention_mask=mask, output_hidden_states=True)
+      last, before = self.encoder.encoder.layer[-1].attention.self, out.hidden_states[-2]
+      asked, keys = (
+        y(before).float().unflatten(-1, (heads, -1)).transpose(1, 2) for y in (last.query, last.key)
+      )
     read = zip(rows, out.last_hidden_state.float(), asked, keys, strict=True)
     for x in documents:
       size, marks = len(x.ids), torch.tensor([place for places in x.starts for place in places])
