@@ -7,7 +7,7 @@ PYTEST := -m pytest --numprocesses auto --maxprocesses 8 --dist worksteal
 # Some images have it set: each of hundreds of processes would compile all modules that it imports.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: test check parity tpu slow notebooks docs demo pictures clean
+.PHONY: test check parity tpu slow notebooks docs docs-with-notebooks demo pictures clean
 .DELETE_ON_ERROR:
 
 test: .venv/installed
@@ -43,6 +43,13 @@ notebooks: .venv-parity/installed
 # The site; every link inside has to lead somewhere.
 docs: .venv-docs/installed
 	JAX_PLATFORMS=cpu .venv-docs/bin/python -m sphinx -W --keep-going -q -c docs -d docs/_build/doctrees . docs/_build/html
+
+# With the pictures and numbers of the notebooks, which run whole: half an hour, and nothing where
+# their cells are as before.
+docs-with-notebooks: .venv-docs/installed
+	.venv-docs/bin/python -m pip install --quiet --no-compile --constraint constraints.txt \
+	  --editable '.[docs,notebooks,parity,serve]'
+	NOTEBOOKS=cache $(MAKE) docs
 
 # Reads and learns English, and pretrains a tiny LUKE; the same again goes on where it was.
 demo: .venv/installed

@@ -117,6 +117,6 @@ def main(
     facts, examples = answers(name), of_file[name]
     each = (time.process_time() - start) / len(facts)
     answered = [counted(x, y) for x, y in zip(examples, facts, strict=True)]
-    new = f1_of_new(examples, answered, stated(folder))
+    new = f1_of_new(examples, answered, stated(folder), SURE)
     line = {"file": name, **figures(examples, facts), "f1_ign": new}
     print(json.dumps(line | {"processor_seconds_a_text": round(each, 3)}), flush=True)

@@ -4,6 +4,7 @@ The pages are plain Markdown that a git host shows too, so what only a site has 
 order of the pages, and the way to files of the repository that are no pages.
 """
 
+import os
 import re
 import shutil
 from importlib.metadata import version as installed
@@ -71,7 +72,12 @@ exclude_patterns = ["docs/_build", ".*", "**/__pycache__", "tests", "luke_jax"]
 exclude_patterns += ["runs", "results", "demo", "datasets", "build", "dist"]
 source_suffix = {".md": "myst-nb", ".ipynb": "myst-nb", ".rst": "restructuredtext"}
 myst_heading_anchors = 4  # as a code host names them
-nb_execution_mode = "off"
+# By `make docs-with-notebooks` they are run, and what they show is kept until their cells change.
+nb_execution_mode = os.environ.get("NOTEBOOKS", "off")
+nb_execution_cache_path = str(ROOT / ".cache" / "notebooks")
+nb_execution_timeout = -1
+nb_execution_raise_on_error = True
+nb_merge_streams = True
 default_role = "code"  # of names in docstrings
 highlight_language = "text"  # of blocks that name none
 autodoc_member_order = "bysource"

@@ -3,7 +3,8 @@
 FACTS and NAMES are models, english/facts and english/ner unless they are given; FOLDER is
 datasets/redocred. Prints, for the test documents, precision and recall with the names that people
 marked and with those that the model finds; and for data/hard_facts how many of the texts that state
-a fact, and of those that deny it, give it.
+a fact, and of those that deny it, give it. F1 is of the facts that the model holds for more likely
+than none, however its scores were fitted; "holds" is the score of the least sure of them.
 """
 
 import collections
@@ -21,6 +22,7 @@ from luke_jax.convert.parts import ModelParts
 from luke_jax.convert.reading import read as read_model
 from luke_jax.formats.files import Faults
 from luke_jax.inference.predicting import predictions
+from luke_jax.inference.settings import Calibration, task_of
 from luke_jax.inference.triples import Extractor, Name, Triple
 from luke_jax.runs.models import model_directory
 from luke_jax.tasks.calibration import Answered, calibration_error
@@ -31,6 +33,13 @@ from luke_jax.tasks.predictions import Fact
 HARD = Path(__file__).parents[1] / "hard_facts" / "pairs.jsonl"
 RECALLS = (0.1, 0.25, 0.3, 0.5)
 LEAST = 0.02
+
+
+class Least(NamedTuple):
+  """Scores of the least sure fact that a model gives, and that is shown by default."""
+
+  holds: float
+  sure: float
 
 
 class Counted(NamedTuple):
@@ -46,19 +55,23 @@ def main(facts: str, names: str, folder: Path) -> None:
   of_facts, finder = (read_model(model_directory(files.Path(x))) for x in (facts, names))
   extractor = Extractor(finder, of_facts, threshold=LEAST)
   documents = read(files.Path(folder / "test.jsonl"), Faults())
-  print(json.dumps({"sure": round(extractor.sure, 4), "documents": len(documents)}))
+  least = Least(Calibration.of(of_facts).score(task_of(of_facts).threshold), extractor.sure)
+  rounded = {name: round(x, 4) for name, x in least._asdict().items()}
+  print(json.dumps({**rounded, "documents": len(documents)}))
   marked = [counted(x, facts) for x, facts in found(extractor, of_facts, documents)]
-  of_marked = {"names": "as people marked them", **figures(documents, marked, extractor.sure)}
-  print(json.dumps(of_marked | {"f1_ign": f1_of_new(documents, marked, stated(folder))}))
+  of_marked = {"names": "as people marked them", **figures(documents, marked, least)}
+  print(
+    json.dumps(of_marked | {"f1_ign": f1_of_new(documents, marked, stated(folder), least.holds)})
+  )
   told = extractor.triples([x.text for x in documents])
   for of_marked in (False, True):
     pairs = zip(documents, told, strict=True)
     by_model = [list(matched(x, of_one, of_marked=of_marked)) for x, of_one in pairs]
     which = ", those that people marked too" * of_marked
     of_found = {"names": f"as the model finds them{which}"}
-    print(json.dumps(of_found | figures(documents, by_model, extractor.sure)))
-  for least in (0.5, extractor.sure):
-    print(json.dumps({"least": round(least, 4), **hard(extractor, of_facts, least)}))
+    print(json.dumps(of_found | figures(documents, by_model, least)))
+  for score in least:
+    print(json.dumps({"least": round(score, 4), **hard(extractor, of_facts, score)}))
 
 
 def stated(folder: Path) -> set[tuple[str, str, str]]:
@@ -77,10 +90,11 @@ def f1_of_new(
   examples: Sequence[FactsExample],
   answers: Sequence[Sequence[Counted]],
   stated: Set[tuple[str, str, str]],
+  least: float,
 ) -> float:
   """Returns DocRED's "Ign F1": right facts that the training part states are none of precision."""
   given = [(e, x) for e, of_one in zip(examples, answers, strict=True) for x in of_one]
-  sure = [(e, x.fact, x.answer.right) for e, x in given if x.answer.score >= 0.5]
+  sure = [(e, x.fact, x.answer.right) for e, x in given if x.answer.score >= least]
   right = [(e, fact) for e, fact, is_right in sure if is_right]
   known = sum(not stated.isdisjoint(_forms(e, fact)) for e, fact in right)
   precision = (len(right) - known) / max(1, len(sure) - known)
@@ -137,7 +151,7 @@ def _number(example: FactsExample, name: Name) -> int | None:
 
 
 def figures(
-  examples: Sequence[FactsExample], answers: Sequence[Sequence[Counted]], sure: float
+  examples: Sequence[FactsExample], answers: Sequence[Sequence[Counted]], least: Least
 ) -> dict[str, float]:
   """Returns precision at recalls inside sentences, F1, and what is shown by default."""
   gold = [(example, fact) for example in examples for fact in example.facts or ()]
@@ -145,11 +159,11 @@ def figures(
   every = [x for of_one in answers for x in of_one]
   inside = [x.answer for x in every if x.inside]
   of_all = [x.answer for x in every]
-  shown = [x for x in of_all if x.score >= sure]
-  given = [x for x in of_all if x.score >= 0.5]
+  shown = [x for x in of_all if x.score >= least.sure]
+  given = [x for x in of_all if x.score >= least.holds]
   return {
-    "f1": _f1(of_all, len(gold)),
-    "f1_inside": _f1(inside, inside_gold),
+    "f1": _f1(of_all, len(gold), least.holds),
+    "f1_inside": _f1(inside, inside_gold, least.holds),
     **{f"precision_at_{x}_inside": round(precision_at(inside, inside_gold, x), 3) for x in RECALLS},
     "shown": len(shown),
     "shown_precision": round(sum(x.right for x in shown) / max(1, len(shown)), 3),
@@ -159,8 +173,8 @@ def figures(
   }
 
 
-def _f1(answers: Sequence[Answered], gold: int) -> float:
-  given = [x.right for x in answers if x.score >= 0.5]
+def _f1(answers: Sequence[Answered], gold: int, least: float) -> float:
+  given = [x.right for x in answers if x.score >= least]
   return round(2 * float(np.sum(given)) / max(1, len(given) + gold), 3)
 
 

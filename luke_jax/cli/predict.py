@@ -91,7 +91,7 @@ def run(
   if is_corpus(sources, output):
     opened = functools.partial(_predictor, task, directory, reading, form, threshold)
     options = (task, threshold, reading, form, labels_in(reading.labels))
-    answer_shards(Shards(sources, output, directory, skip_bad), opened, options, engine)
+    answer_shards(Shards(sources, output, [directory], skip_bad), opened, options, engine)
     return
   (source,), place = sources, Path(output) if output else None
   if place:
@@ -132,11 +132,11 @@ def is_corpus(sources: Sequence[str], output: str) -> bool:
 
 
 class Shards(NamedTuple):
-  """Shards of a corpus, the folder for those with answers, and the model's directory."""
+  """Shards of a corpus, the folder for those with answers, and the models' directories."""
 
   sources: Sequence[str]
   output: str
-  directory: Path
+  models: Sequence[Path]
   skip_bad: bool
 
 
@@ -147,7 +147,7 @@ def answer_shards(
 
   `options` decide on the answers, so that a folder with others is refused.
   """
-  sources, output, directory, skip_bad = given
+  sources, output, models, skip_bad = given
   if missing := next((x for x in sources if not is_there(x)), None):
     raise InputError(f"{missing}: no such file; expected shards of a corpus, or a text in quotes")
   if not output or (Path(output).suffix and not output.endswith("/") and not Path(output).is_dir()):
@@ -156,7 +156,7 @@ def answer_shards(
   begun, folder = time.monotonic(), Path(output).resolve()
   shards = tuple(shards_of(sources, folder).items())
   work = AnsweredShard(folder, shards, opened, skip_bad)
-  done = answer_corpus(work, model_directory(directory), list(map(repr, options)), engine)
+  done = answer_corpus(work, [*map(model_directory, models)], [*map(repr, options)], engine)
   took = f" in {time.monotonic() - begun:.0f} s" if done.fresh else ", made before"
   print(f"{output}: {done.counts['texts']:,} texts in {len(shards):,} shards{took}")
   if faulty := done.counts["faulty"]:
@@ -189,7 +189,7 @@ def embed(
     skip_bad: Writes rows that are faulty apart, and counts them.
   """
   opened = functools.partial(_embedder, directory, pool)
-  answer_shards(Shards(sources, output, directory, skip_bad), opened, (pool,), engine)
+  answer_shards(Shards(sources, output, [directory], skip_bad), opened, (pool,), engine)
 
 
 @functools.lru_cache(maxsize=1)

@@ -1,36 +1,48 @@
 """`luke-jax triples`."""
 
+import functools
 import itertools
 import json
 import sys
 from collections.abc import Iterator, Sequence
 from typing import Annotated, Any, TextIO
 
-from tyro.conf import Positional, arg
+from tyro.conf import OmitArgPrefixes, Positional, arg
 
-from luke_jax.cli.predict import STANDARD_INPUT, announced, examples_in
+from luke_jax.cli.predict import (
+  STANDARD_INPUT,
+  Shards,
+  announced,
+  answer_shards,
+  examples_in,
+  is_corpus,
+)
 from luke_jax.cli.task_inputs import report_faults
 from luke_jax.convert.parts import ModelParts
 from luke_jax.convert.reading import read
 from luke_jax.errors import InputError, at
 from luke_jax.files import Path, check_place, whole
 from luke_jax.formats.files import Faults
+from luke_jax.inference.corpus import Answerer, extracting
 from luke_jax.inference.settings import check_answer, task_of
 from luke_jax.inference.triples import SHOWN, Extractor, Name, Triple, merged
 from luke_jax.runs.models import backbone_of, model_directory
 from luke_jax.tasks.facts.relations import meant
 from luke_jax.tasks.labels.wordings import labels_in
 from luke_jax.tasks.predictions import Fact, Link, Span
+from luke_jax.wiki.stages.engines import EngineOptions
 
 CHUNK = 64  # texts that are read together
 OfText = tuple[str, str, list[Triple]]  # the id of a text, the text and its triples
 
 
 def run(
-  source: Annotated[str, Positional, arg(metavar="FILE|TEXT|-")] = STANDARD_INPUT,
+  sources: Annotated[tuple[str, ...], Positional, arg(metavar="FILE|TEXT|-|SHARDS")] = (
+    STANDARD_INPUT,
+  ),
   /,
   *,
-  output: Path | None = None,
+  output: Annotated[str, arg(metavar="PATH")] = "",
   names: Path = Path("english/ner"),
   facts: Path = Path("english/facts"),
   linker: Path | None = None,
@@ -38,6 +50,8 @@ def run(
   relations: str = "",
   threshold: float | None = None,
   each: bool = False,
+  skip_bad: bool = False,
+  engine: OmitArgPrefixes[EngineOptions],
 ) -> None:
   """Finds how the names in texts are related, and prints facts as lines of JSON.
 
@@ -48,10 +62,14 @@ def run(
 
       luke-jax triples "Ana Sousa, a daughter of Rui Sousa, was born in Porto."
       luke-jax triples texts.jsonl --relations "born in, works for" --output facts.jsonl
+      luke-jax triples corpus/ --output answers/
+
+  Several files or a folder are the shards of a corpus, as luke-jax predict reads them. In the
+  folder --output each becomes a shard with a column more, `triples`, those of its text.
 
   Args:
-    source: File of texts, a text, an object of JSON, or - for standard input.
-    output: File for the facts.
+    sources: File of texts, a text, an object of JSON, or - for standard input; or shards.
+    output: File for the facts. Of a corpus, a folder.
     names: Directory, name or run of a model that finds names.
     facts: Directory, name or run of a model of facts.
     linker: Directory or run of a model that says what names mean.
@@ -59,23 +77,28 @@ def run(
     relations: Those to look for, by their names or in other words such as "born in, works for".
     threshold: Least score of a fact; without it, that from which nine in ten are right.
     each: Prints the triples of each text as they are found, instead of facts at the end.
+    skip_bad: Leaves out texts that are faulty, and counts them.
   """
   if threshold is not None and not 0 <= threshold <= 1:
     raise InputError(f"--threshold: {threshold:g}; expected a number from 0 to 1")
-  if output:
-    check_place(output)
-  extractor = _extractor(names, facts, linker, labels, threshold)
-  if relations.strip():
-    extractor = extractor._replace(relations=meant(labels_in(relations), extractor.task.labels))
-  least = Least(extractor.sure if threshold is None else threshold)
-  faults = Faults()
-  examples, _ = examples_in(task_of(extractor.names), source, faults)
+  asked = (names, facts, linker, labels, relations, threshold)
+  if is_corpus(sources, output):
+    models = [facts, names, *([linker] if linker else [])]
+    opened, options = functools.partial(_opened, *asked), (labels, relations, threshold)
+    answer_shards(Shards(sources, output, models, skip_bad), opened, options, engine)
+    return
+  place = Path(output) if output else None
+  if place:
+    check_place(place)
+  extractor = _extractor(*asked)
+  least, faults = Least(_least(extractor, threshold)), Faults(skip=skip_bad)
+  examples, _ = examples_in(task_of(extractor.names), sources[0], faults)
   found = least.kept(_found(extractor, announced(examples)))
   single = extractor.task.single
-  if output is None:
+  if place is None:
     number = _write(found, each, single, sys.stdout)
   else:
-    with whole(output) as part, part.open("w", encoding="utf-8") as file:
+    with whole(place) as part, part.open("w", encoding="utf-8") as file:
       number = _write(found, each, single, file)
     print(f"{output}: {number} {'triples' if each else 'facts'}")
   if not number and not least.left_out:
@@ -85,6 +108,16 @@ def run(
     rest = f"{least.left_out:,} less sure than {least.score:.2f} are left out"
     print(f"{rest}; --threshold {SHOWN} shows them", file=sys.stderr)
   report_faults(faults)
+
+
+def _least(extractor: Extractor, threshold: float | None) -> float:
+  return extractor.sure if threshold is None else threshold
+
+
+@functools.lru_cache(maxsize=1)  # a process answers several shards
+def _opened(*asked: Any) -> Answerer:
+  extractor = _extractor(*asked)
+  return extracting(extractor, _least(extractor, asked[-1]))
 
 
 class Least:
@@ -102,7 +135,12 @@ class Least:
 
 
 def _extractor(
-  names: Path, facts: Path, linker: Path | None, labels: str, threshold: float | None
+  names: Path,
+  facts: Path,
+  linker: Path | None,
+  labels: str,
+  relations: str,
+  threshold: float | None,
 ) -> Extractor:
   """Reads the models, each of which has to be of its task."""
   finder = _read(names, Span, "--names")
@@ -113,7 +151,10 @@ def _extractor(
     with at(f"--names {names}"):
       task_of(finder).asked_of(None)
   least = SHOWN if threshold is None else min(SHOWN, threshold)
-  return Extractor(finder, of_facts, linking, asked, least)
+  extractor = Extractor(finder, of_facts, linking, asked, least)
+  if relations.strip():
+    extractor = extractor._replace(relations=meant(labels_in(relations), extractor.task.labels))
+  return extractor
 
 
 def _read(directory: Path, answer: type, option: str) -> ModelParts:

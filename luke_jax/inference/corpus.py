@@ -22,7 +22,9 @@ from luke_jax.formats.files import Faults, Text, json_object, of_corpus, read_te
 from luke_jax.formats.shards import FORMS, output_name, plain, rows, schema_with, written
 from luke_jax.inference.batches import CompiledShapes, compiled_shapes, on_all_devices
 from luke_jax.inference.predicting import Abstaining, predictions
+from luke_jax.inference.settings import task_of
 from luke_jax.inference.text_vectors import OF_SPANS, Pool, vectors_of
+from luke_jax.inference.triples import Extractor, Triple
 from luke_jax.tasks.contract import TextTask
 from luke_jax.tasks.predictions import Number
 from luke_jax.text import TextInput
@@ -74,6 +76,18 @@ def _listed(task: TextTask, example: Any, found: Any) -> Any:
   if isinstance(found, Number):
     return [{"label": None, "score": found.value}]
   return [found] if isinstance(found, tuple) else list(found)
+
+
+def extracting(extractor: Extractor, least: float) -> Answerer:
+  """Returns what gives texts their triples of a score or more."""
+  assert extractor.facts is not None
+
+  def answer(examples: Sequence[Any], _: Faults, shapes: CompiledShapes) -> Iterator[list[Triple]]:
+    for triples in extractor._replace(shapes=shapes).triples([x.text for x in examples]):
+      yield [x for x in triples if x.score >= least]
+
+  parse = task_of(extractor.names).parse
+  return Answerer("triples", list[Triple], extractor.facts, parse, answer, frozenset(_GIVEN))
 
 
 def embedder(model: ModelParts, pool: Pool) -> Answerer:
@@ -206,14 +220,18 @@ class AnsweredShard:
 
 
 def answer_corpus(
-  work: AnsweredShard, model: Path, options: Sequence[object], engine: EngineOptions
+  work: AnsweredShard, models: Sequence[Path], options: Sequence[object], engine: EngineOptions
 ) -> Done:
   """Makes the shards that are not there yet; raises InputError where others were begun."""
   work.opened()  # so that what is wrong with a model or an option is said at once
   if engine.workers > 1 and engine.engine == "local" and jax.default_backend() != "cpu":
     raise InputError(f"--workers: {engine.workers} on a {jax.default_backend()}; expected 1")
   files = {name: _digest(source) for name, source in work.shards}
-  state = {name: _digest(model / name) for name in sizes(model)}
+  state = {
+    f"{number}/{name}" if number else name: _digest(model / name)
+    for number, model in enumerate(models)
+    for name in sizes(model)
+  }
   made_of = {"files": files, "model": state, "options": options, "version": __version__}
   stage = Stage(work.folder, len(work.shards), work, made_of)
   with locked(work.folder), engine.opened() as run, StageProgress() as progress:

@@ -73,6 +73,7 @@ def predict(
   labels: Iterable[str] | Mapping[str, str] | None = None,
   nested: bool = False,
   several: bool = False,
+  shapes: CompiledShapes | None = None,
   **fields: object,
 ) -> Any:
   """Returns a fine-tuned model's prediction for one text, or for each text of a list.
@@ -82,7 +83,8 @@ def predict(
   folder where it is not that of the training. So is `knowledge` for a linker. What has a score
   below `threshold` is left out. `labels` are those that a model with labels at run time looks for:
   a list, or a mapping to their descriptions; or of names those of its own that are shown. Of such
-  a model, `nested` names stand inside others, and `several` gives each all its labels.
+  a model, `nested` names stand inside others, and `several` gives each all its labels. All texts
+  are read together, padded to `shapes` if there are any.
   """
   folders = {"vectors": vectors, "knowledge": knowledge}
   settings: dict[str, Any] = {name: str(x) for name, x in folders.items() if x}
@@ -106,7 +108,8 @@ def predict(
     task.parse(value, str(number), "text" if single else f"text {number}")
     for number, value in enumerate(_objects(columns))
   ]
-  results = [abstaining.kept(prediction) for _, prediction in predictions(model, task, examples)]
+  found = predictions(model, task, examples, shapes=shapes)
+  results = [abstaining.kept(prediction) for _, prediction in found]
   return results[0] if single else results
 
 

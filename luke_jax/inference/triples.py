@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from luke_jax.convert.parts import ModelParts
+from luke_jax.inference.batches import CompiledShapes
 from luke_jax.inference.predicting import Abstaining, predict, predictions
 from luke_jax.inference.settings import sure_of, task_of
 from luke_jax.tasks.facts.files import FactsExample, NameOfText, key_of
@@ -96,6 +97,7 @@ class Extractor(NamedTuple):
   threshold: float | None = None  # the least score of a fact; None: as the model has it
   least: float | None = None  # score of a name
   relations: Sequence[str] | None = None  # that are asked for, by name; None: all
+  shapes: CompiledShapes | None = None  # that rows are padded to; None: those of the process
 
   def triples(self, texts: Sequence[str]) -> list[list[Triple]]:
     """Returns the triples of each text, in order."""
@@ -110,7 +112,7 @@ class Extractor(NamedTuple):
       FactsExample(str(number), f"text {number}", text, tuple(map(_as_one, of_text)))
       for number, (text, of_text) in enumerate(zip(texts, groups, strict=True))
     ]
-    found = predictions(self.facts, abstaining.task, examples)
+    found = predictions(self.facts, abstaining.task, examples, shapes=self.shapes)
     return [
       _triples(example, of_text, self._asked(abstaining.kept(facts)))
       for of_text, (example, facts) in zip(groups, found, strict=True)
@@ -126,13 +128,14 @@ class Extractor(NamedTuple):
     """
     dated = self.facts is not None and DATE in self.task.types
     labels = self.labels or (self._with_hidden() if dated else None)
-    found: list[list[Span]] = predict(self.names, texts, labels=labels, threshold=self.least)
+    options = {"labels": labels, "threshold": self.least, "shapes": self.shapes}
+    found: list[list[Span]] = predict(self.names, texts, **options)
     names = [
       [Name(x.text, x.start, x.end, x.label, score=x.score) for x in spans] for spans in found
     ]
     if self.linker is not None:
       mentions = [[[x.start, x.end] for x in of_text] for of_text in names]
-      linked: list[list[Link]] = predict(self.linker, texts, mentions=mentions)
+      linked: list[list[Link]] = predict(self.linker, texts, mentions=mentions, shapes=self.shapes)
       names = [
         [_meaning(name, links) for name in of_text]
         for of_text, links in zip(names, linked, strict=True)

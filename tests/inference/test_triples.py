@@ -109,7 +109,7 @@ def predicted(monkeypatch):
       return [found if text else [] for text in texts]
     return [[Link(TEXT[s:e], s, e, "T", f"Q{s}", 1.0) for s, e in x] for x in fields["mentions"]]
 
-  def predictions(model, task, examples):
+  def predictions(model, task, examples, shapes):
     assert model == "facts"
     for example in examples:
       mentions = [
@@ -158,7 +158,7 @@ def test_names_that_are_hidden_are_read_for_facts(predicted):
 def test_sentences_are_those_from_one_name_to_the_other(predicted, monkeypatch):
   far = (0, 3), (27, 31)
 
-  def predictions(model, task, examples):
+  def predictions(model, task, examples, shapes):
     for example in examples:
       head, tail = (Mention(example.text[slice(*x)], *x) for x in far)
       yield example, [Fact(head, tail, "spouse", 0.8, (0, 3))]
@@ -214,6 +214,19 @@ def test_facts_of_english(capsys, minilm, tmp_path):
   assert min(json.loads(x)["score"] for x in capsys.readouterr().out.splitlines()) < 0.5
   assert main(["triples", "Apple opened a shop."]) == 0
   assert capsys.readouterr() == ("", "no facts between the names that were found\n")
+  (tmp_path / "corpus").mkdir()
+  rows = [{"text": x, "n": i} for i, x in enumerate([said, "Nobody came.", of_two])]
+  (tmp_path / "corpus" / "a.jsonl").write_text("".join(json.dumps(x) + "\n" for x in rows))
+  asked = ["triples", str(tmp_path / "corpus"), "--output", str(tmp_path / "out")]
+  assert main([*asked, "--relations", "born in"]) == 0
+  answered = [json.loads(x) for x in (tmp_path / "out/a.jsonl").read_text().splitlines()]
+  assert [{"text": x["text"], "n": x["n"]} for x in answered] == rows
+  found = [[(y["relation"], y["tail"]["text"]) for y in x["triples"]] for x in answered]
+  assert found == [[("place of birth", "Porto")], [], [("place of birth", "Porto")]]
+  (one, *_) = answered[0]["triples"]
+  assert one["head"]["end"] == len("Ana Sousa") and said[slice(*one["sentence"])] == said
+  assert main([*asked, "--relations", "spouse"]) == 2  # another folder for these
+  assert "made with other options" in capsys.readouterr().err
 
 
 def test_ten_thousand_names_take_no_time():
