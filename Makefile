@@ -7,7 +7,7 @@ PYTEST := -m pytest --numprocesses auto --maxprocesses 8 --dist worksteal
 # Some images have it set: each of hundreds of processes would compile all modules that it imports.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: test check parity tpu slow notebooks docs docs-with-notebooks demo pictures clean
+.PHONY: test check parity tpu slow notebooks docs docs-with-notebooks demo pictures hashes clean
 .DELETE_ON_ERROR:
 
 test: .venv/installed
@@ -40,9 +40,10 @@ slow: .venv-parity/installed
 notebooks: .venv-parity/installed
 	XLA_FLAGS= .venv-parity/bin/python $(PYTEST) -m notebook
 
-# The site; every link inside has to lead somewhere.
+# The site of this checkout and of the last tag of each version; every link inside has to lead
+# somewhere. VERSIONS="latest=. 0.1=FOLDER" are built instead of the tags.
 docs: .venv-docs/installed
-	JAX_PLATFORMS=cpu .venv-docs/bin/python -m sphinx -W --keep-going -q -c docs -d docs/_build/doctrees . docs/_build/html
+	JAX_PLATFORMS=cpu .venv-docs/bin/python docs/versions.py $(VERSIONS)
 
 # With the pictures and numbers of the notebooks, which run whole: half an hour, and nothing where
 # their cells are as before.
@@ -59,6 +60,15 @@ demo: .venv/installed
 pictures: .venv-parity/installed
 	.venv-parity/bin/luke-jax get english
 	.venv-parity/bin/python docs/make_pictures.py
+
+# What the container installs, with the hash of every file: the versions of constraints.txt, and the
+# newest setuptools, which builds luke_jax there.
+hashes:
+	test -e .venv-hashes || $(PYTHON) -m venv .venv-hashes
+	.venv-hashes/bin/python -m pip install --quiet --upgrade uv
+	echo setuptools | .venv-hashes/bin/uv pip compile pyproject.toml - --extra serve --universal \
+	  --python-version 3.11 --constraint constraints.txt --generate-hashes --no-annotate --upgrade \
+	  --custom-compile-command "make hashes" --output-file constraints-hashed.txt > .venv-hashes/log
 
 # Without --no-compile, half the time goes into bytecode of modules that nothing imports.
 .venv/installed: pyproject.toml constraints.txt

@@ -29,7 +29,11 @@ OF_MODELS = {
   "tener": "Times a TENER beside the same network in PyTorch.",
   "train": "Times steps of fine-tuning beside PyTorch with transformers and peft.",
 }
-BENCHMARKS = OF_MODELS | OF_DATA | OF_PLANS
+OF_COMMITS = {
+  "record": "Measures a commit by a few figures, and says what moved since the last.",
+  "curves": "Draws these figures over the commits.",
+}
+BENCHMARKS = OF_MODELS | OF_DATA | OF_PLANS | OF_COMMITS
 
 
 def main(arguments: Sequence[str]) -> int:

@@ -1,22 +1,34 @@
-"""`luke-jax link`, `luke-jax entities describe` and `luke-jax entities own`."""
+"""`luke-jax link`, and `luke-jax entities` `describe`, `own` and `resolve`."""
 
+import dataclasses
 import json
+import tempfile
 from collections import Counter
+from collections.abc import Iterator, Mapping
 from typing import Annotated, Any
 
+import numpy as np
 from tyro.conf import OmitArgPrefixes, Positional, arg
 
 from luke_jax.cli import predict
 from luke_jax.cli.task_inputs import FileOptions, ModelOptions
 from luke_jax.convert.reading import named_directory, read_model
 from luke_jax.errors import InputError
-from luke_jax.files import Path
+from luke_jax.files import Path, read_json, whole
 from luke_jax.formats.files import Faults, check_fields, listed, string
 from luke_jax.formats.records import read_records
 from luke_jax.inference.describing import OwnEntity, add_own, describe
 from luke_jax.tasks.linking.knowledge import Knowledge
+from luke_jax.text import EntityVocab, load_entity_vocab
+from luke_jax.text.tokenizer import SPECIAL
 from luke_jax.training.metrics import summary_line
+from luke_jax.wiki.export.export import NO_ITEM, MakeItems, TitleItems, check_items, wiki_name
+from luke_jax.wiki.read.dump import read_site
 from luke_jax.wiki.stages.engines import EngineOptions
+from luke_jax.wiki.stages.page_stage import NOWHERE, MakeTitles, Titles, shards_of
+from luke_jax.wiki.stages.progress import StageProgress
+from luke_jax.wiki.stages.sources import DumpSource, Settings
+from luke_jax.wiki.stages.stage import MANIFEST, Engine, check_made_of
 
 
 def link(
@@ -146,3 +158,82 @@ def _strings(value: Any, field: str, place: str) -> tuple[str, ...]:
   if not all(isinstance(x, str) and x.strip() for x in found):
     raise InputError(f"{place}: {field}: {found!r:.60}; expected a list of texts")
   return tuple(found)
+
+
+def entities_resolve(
+  vocabulary: Annotated[Path, Positional, arg(metavar="VOCAB")],
+  /,
+  *,
+  dump: Path,
+  output: Path,
+  items: Path | None = None,
+  skip_bad_pages: bool = False,
+  engine: OmitArgPrefixes[EngineOptions],
+) -> None:
+  """Finds the title that each entity of a vocabulary has today, and its item of Wikidata.
+
+  A line of OUTPUT has a title of the vocabulary, the title of the page that it leads to by the
+  dump's redirects, that page's item, and a state: same, moved, or gone if there is no such page.
+
+      luke-jax entities resolve luke-base --dump enwiki-pages-articles.xml.bz2 \\
+        --items enwiki-page_props.sql.gz --output titles.tsv --workers 8
+
+  Args:
+    vocabulary: Entity vocabulary, .json, .jsonl or .tsv, or the directory of a model.
+    dump: Dump of the wiki's pages, as luke-jax wiki build reads it, or the folder of its build.
+    output: File for the lines: .tsv, or .jsonl for lines of JSON.
+    items: File with the pages' items, as luke-jax wiki export reads it; without it there are none.
+    skip_bad_pages: Leaves out pages that cannot be read; they are errors otherwise.
+  """
+  if output.suffix not in (".tsv", ".jsonl"):
+    raise InputError(f"--output {output}: expected a name in .tsv or .jsonl")
+  vocab = load_entity_vocab(vocabulary)
+  if items is not None:
+    check_items(items)
+  states: Counter[str] = Counter(dict.fromkeys(("same", "moved", "gone", "items"), 0))
+  with tempfile.TemporaryDirectory(prefix="luke-jax-") as made, engine.opened() as runner:
+    place, site = _wiki(dump, Path(made), runner, skip_bad_pages)
+    if items is not None:
+      MakeItems(Path(made), place, items, wiki_name(site), site["language"])(0)
+    titles = Titles(place)
+    numbers = TitleItems(Path(made) if items else None, len(titles)).numbers
+    with whole(output) as part, part.open("w", encoding="utf-8", newline="\n") as file:
+      for row in _resolved(vocab, titles, numbers, site["language"]):
+        states.update([row["state"], *(["items"] if row["item"] else [])])
+        as_json = output.suffix == ".jsonl" and json.dumps(row, ensure_ascii=False)
+        file.write((as_json or "\t".join(row.values())) + "\n")
+      if not states["same"] + states["moved"]:
+        expected = "expected a vocabulary of that wiki"
+        raise InputError(f"{vocabulary}: no title in it is a page of {dump}; {expected}")
+  print(json.dumps({"file": str(output), **states}))
+
+
+def _wiki(dump: Path, folder: Path, engine: Engine, bad: bool) -> tuple[Path, Mapping[str, Any]]:
+  """Returns the folder of a wiki's titles, those of a build or made of a dump, and the wiki."""
+  if dump.is_dir():
+    check_made_of(dump / "titles", "pages")
+    return dump / "titles", read_json(dump / "pages" / MANIFEST)["made_of"]["site"]
+  site = read_site(dump)
+  source = DumpSource(Settings((dump,), dump, skip_bad_pages=bad), folder, site)
+  stage = source.stages([""])[0]({})
+  work = dataclasses.replace(stage.work, titles_only=True)
+  with StageProgress() as progress:
+    pages = progress.finish(dataclasses.replace(stage, work=work), engine)
+    with progress.step("titles"):
+      MakeTitles(folder, shards_of(stage.folder, pages))(0)
+  return folder, dataclasses.asdict(site)
+
+
+def _resolved(
+  vocab: EntityVocab, titles: Titles, items: np.ndarray, wiki: str
+) -> Iterator[dict[str, str]]:
+  """Yields the row of each title of a vocabulary, of those in a wiki's language if it has them."""
+  for id in range(len(vocab)):
+    for title, language in vocab.titles(id):
+      if title in SPECIAL or language not in (None, wiki):
+        continue
+      page = titles.page(title)
+      now = "" if page == NOWHERE else titles.table[page]
+      item = "" if page == NOWHERE or items[page] == NO_ITEM else f"Q{items[page]}"
+      state = "gone" if page == NOWHERE else "same" if now == title else "moved"
+      yield {"title": title, "now": now, "item": item, "state": state}

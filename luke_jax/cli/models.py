@@ -23,7 +23,7 @@ from luke_jax.convert.tensors import Dtype
 from luke_jax.convert.text_side import add_entities
 from luke_jax.doctor.inventory import version, wrong_tokenizers
 from luke_jax.errors import InputError
-from luke_jax.files import Path, check_place, sizes, write_json
+from luke_jax.files import Path, check_place, read_text, sizes, write_json
 from luke_jax.files.copies import local
 from luke_jax.parity import Difference, Parity, compare
 from luke_jax.runs.models import backbone_of, export, model_directory
@@ -224,11 +224,7 @@ def entities_add(
 
 
 def _titles(path: Path) -> list[str]:
-  try:
-    lines = path.read_text(encoding="utf-8-sig").rstrip("\n").split("\n")
-  except (OSError, UnicodeDecodeError) as fault:
-    raise InputError(f"{path}: {fault}; expected a text file, one title a line") from None
-  titles = [line.strip() for line in lines]
+  titles = [x.strip() for x in read_text(path).removeprefix("\ufeff").rstrip("\n").split("\n")]
   if "" in titles:
     raise InputError(f"{path}: line {titles.index('') + 1} is empty; expected a title")
   return titles

@@ -16,16 +16,7 @@ from luke_jax.files.copies import local
 from luke_jax.files.locks import locked
 from luke_jax.wiki.export import tables
 from luke_jax.wiki.read.pages import Page
-from luke_jax.wiki.read.wikidata import (
-  KINDS,
-  SQL,
-  Item,
-  Sitelink,
-  check_name,
-  read_items,
-  read_names,
-  read_sql,
-)
+from luke_jax.wiki.read.wikidata import KINDS, SQL, Item, Sitelink, read_items, read_names, read_sql
 from luke_jax.wiki.stages.linked_sentences import Sentence, split_paragraph
 from luke_jax.wiki.stages.page_stage import NOWHERE, Shards, Titles, shards_of
 from luke_jax.wiki.stages.progress import StageProgress
@@ -83,14 +74,14 @@ def export(
   return done
 
 
-def _wiki(site: Mapping[str, str]) -> str:
+def wiki_name(site: Mapping[str, str]) -> str:
   """Returns the name of the wiki in sitelinks; a build of texts has that of its language."""
   database = site["database"]
   return database if database.endswith("wiki") else f"{site['language']}wiki"
 
 
 def _items_stage(build: Path, output: Path, items: Path, site: Mapping[str, str]) -> Stage:
-  database, titles = _wiki(site), read_finished(build / "titles").key
+  database, titles = wiki_name(site), read_finished(build / "titles").key
   work = MakeItems(output / "items", build / "titles", items, database, site["language"])
   # All of Wikidata is not hashed for a day first.
   state = sample(items).hex()[:200] if items.name.endswith(KINDS) else sha256(items)
@@ -365,8 +356,6 @@ def check_items(path: Path) -> None:
   """Raises InputError for a file that is none with items."""
   if not path.is_file():
     raise InputError(f"{path}: no such file; {_EXPECTED}")
-  if path.name.endswith(KINDS):
-    check_name(path)
 
 
 def _number(item: str, path: Path) -> int:

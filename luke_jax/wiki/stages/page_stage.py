@@ -72,6 +72,7 @@ class MakePages:
   sections: bool
   skip_bad: bool = False
   dense: bool = False  # mentions beside the links
+  titles_only: bool = False
 
   def __call__(self, shard: int) -> Mapping[str, int]:
     """Writes the pages of a part with their titles and links, and returns the counts of each."""
@@ -83,6 +84,7 @@ class MakePages:
     faults: Counter = Counter()
     for raw in read_pages(self.parts[shard], faults=faults, skip_bad=self.skip_bad):
       if raw.namespace == ARTICLES:
+        raw = dataclasses.replace(raw, text="") if self.titles_only else raw
         page = page_from_raw(raw, self.site, sections=self.sections, faults=faults)
         yield _dense(page, counts) if self.dense else page
     counts.update({f"fault: {kind}": number for kind, number in faults.items()})
