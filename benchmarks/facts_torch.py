@@ -57,8 +57,8 @@ def main(
   folder: Path = Path("datasets/redocred"),
   model: str = "english",
   train: str = "train.jsonl",
-  rate: float = 2e-4,
-  head_rate: float = 1e-4,
+  rate: float = 3e-4,
+  head_rate: float = 1e-3,
   epochs: int = 30,
   batch: int = 4,
   adapter: int = 0,
@@ -70,7 +70,7 @@ def main(
 
   The epoch that is best on dev is scored. Needs the extra `parity`.
 
-      python -m benchmarks facts_torch --rate 3e-4 --seed 1
+      python -m benchmarks facts_torch --epochs 5 --seed 1
 
   Args:
     folder: Folder with train.jsonl, dev.jsonl and test.jsonl.
@@ -90,6 +90,7 @@ def main(
     raise InputError("epochs, batch, every: expected 1 or more of each")
   from benchmarks import torch_atlop
 
+  transformers.logging.set_verbosity_error()  # the pooler is left out
   torch.manual_seed(seed)
   place = str(model_directory(Path(model)))
   tokenizer = transformers.AutoTokenizer.from_pretrained(place)
@@ -117,6 +118,7 @@ def main(
     facts, examples = answers(name), of_file[name]
     each = (time.process_time() - start) / len(facts)
     answered = [counted(x, y) for x, y in zip(examples, facts, strict=True)]
-    new = f1_of_new(examples, answered, stated(folder), SURE)
-    line = {"file": name, **figures(examples, facts), "f1_ign": new}
+    line = {"file": name, **figures(examples, facts)}
+    if name == TEST:  # those of dev are among the stated
+      line["f1_ign"] = f1_of_new(examples, answered, stated(folder), SURE)
     print(json.dumps(line | {"processor_seconds_a_text": round(each, 3)}), flush=True)
