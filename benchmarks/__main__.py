@@ -22,6 +22,7 @@ OF_PLANS = {
 OF_MODELS = {
   "encoder": "Times the encoder against transformers, side by side.",
   "engine": "Times what a training run spends between its steps.",
+  "facts_torch": "Trains an ATLOP in PyTorch on the documents of facts, and scores it.",
   "graph": "Times the training of TransE beside PyKEEN, in turn.",
   "ner": "Times named entities against the usual transformers loop.",
   "step": "Times an experiment's training step, without the loop around it.",

@@ -61,7 +61,7 @@ def main(facts: str, names: str, folder: Path) -> None:
   marked = [counted(x, facts) for x, facts in found(extractor, of_facts, documents)]
   of_marked = {"names": "as people marked them", **figures(documents, marked, least)}
   print(
-    json.dumps(of_marked | {"f1_ign": f1_of_new(documents, marked, _stated(folder), least.holds)})
+    json.dumps(of_marked | {"f1_ign": f1_of_new(documents, marked, stated(folder), least.holds)})
   )
   told = extractor.triples([x.text for x in documents])
   for of_marked in (False, True):
@@ -74,7 +74,7 @@ def main(facts: str, names: str, folder: Path) -> None:
     print(json.dumps({"least": round(score, 4), **hard(extractor, of_facts, score)}))
 
 
-def _stated(folder: Path) -> set[tuple[str, str, str]]:
+def stated(folder: Path) -> set[tuple[str, str, str]]:
   """Returns the facts of the training part, by all forms of their names."""
   train = [x for y in ("train", "dev") for x in read(files.Path(folder / f"{y}.jsonl"), Faults())]
   return {x for example in train for fact in example.facts or () for x in _forms(example, fact)}
