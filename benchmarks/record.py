@@ -3,6 +3,7 @@
 import json
 import os
 import resource
+import shutil
 import subprocess
 import sys
 import time
@@ -132,6 +133,8 @@ def with_line(lines: Sequence[Line], line: Line) -> list[Line]:
 
 def commit() -> str:
   """Returns the commit of the checkout, with + where the package differs from it."""
+  if not shutil.which("git"):
+    return "unknown"
   git = ("git", "-C", str(ROOT))
   head = subprocess.run([*git, "rev-parse", "--short=10", "HEAD"], capture_output=True, text=True)
   changed = subprocess.run([*git, "status", "--porcelain", "luke_jax"], capture_output=True)

@@ -22,7 +22,9 @@ STRICT = ("-W", "--keep-going")  # of the checkout: what an old version warns of
 
 
 def git(*arguments):
-  """Returns the finished process of a git command in the checkout."""
+  """Returns the finished process of a git command in the checkout; one without git has no tags."""
+  if not shutil.which("git"):
+    return subprocess.CompletedProcess(arguments, 1, b"", b"")
   return subprocess.run(["git", *arguments], cwd=ROOT, capture_output=True)
 
 
@@ -53,7 +55,10 @@ def build(name, source, work):
     command += STRICT
   else:  # the release that is installed is another
     command += [f"-Dversion={name}", f"-Drelease={name}", f"-Dhtml_title=luke_jax {name}"]
-  subprocess.run([*command, ".", str(work / "html")], cwd=source, check=True)
+    (work / "made_of").unlink(missing_ok=True)  # a tag's, whose site this will not be
+    shutil.rmtree(work / "html", ignore_errors=True)  # pages that have gone
+  if status := subprocess.run([*command, ".", str(work / "html")], cwd=source).returncode:
+    sys.exit(status)
 
 
 def link_versions(work, output, names):
@@ -86,12 +91,14 @@ def main():
   parser.add_argument("--output", type=Path, default=ROOT / "docs/_build/html")
   given = parser.parse_args()
   folders, output = {}, given.output.resolve()
-  work = output.parent / "versions"
+  work = ROOT / ".cache/versions"
   for text in given.folders:
     match = GIVEN.fullmatch(text)
     if not match or not Path(match[2], "docs/conf.py").is_file():
       parser.error(f"{text}: expected latest=FOLDER or 0.1=FOLDER, a folder with docs/conf.py")
     folders[match[1]] = Path(match[2]).resolve()
+    if folders[match[1]].is_relative_to(output):
+      parser.error(f"{text}: in --output {output}; expected a folder that is not written to")
     build(match[1], folders[match[1]], work / match[1])
   of_tags = {} if folders else tags()
   if not folders:

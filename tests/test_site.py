@@ -119,7 +119,7 @@ def test_tags_are_versions_with_their_own_modules_and_links_to_each_other(checko
 def test_a_tag_is_built_once_and_linked_again(checkout):
   tagged(checkout)
   made(checkout)
-  page = checkout / "docs/_build/versions/0.1/html/README.html"
+  page = checkout / ".cache/versions/0.1/html/README.html"
   page.write_text(page.read_text().replace("by v0.1.2", "as it was"))
   git(checkout, "tag", "v0.3.0")
   made(checkout)

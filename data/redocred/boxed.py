@@ -18,6 +18,7 @@ from luke_jax import files
 from luke_jax.convert.adapters import save_adapter
 from luke_jax.convert.card import with_record
 from luke_jax.formats.files import Faults
+from luke_jax.inference.predicting import predictions
 from luke_jax.inference.settings import KEY, SURE, task_of
 from luke_jax.inference.triples import Extractor
 from luke_jax.tasks.facts.denial import ENGLISH
@@ -48,8 +49,10 @@ def main(adapter: str, target: Path, names: str, folder: Path) -> None:
   by_data = task_of(model).tuned(None, dev, train)
   ours["settings"] = {**ours["settings"], **by_data, "language": ENGLISH}
   ours[SURE] = round(ranked[count].score, 4)
-  record = {**ours["run"], "data_licence": LICENCE}
   changed = dataclasses.replace(model, rest={**model.rest, KEY: ours})
+  task = task_of(changed)
+  of_dev = task.evaluate(dev, [x for _, x in predictions(changed, task, dev)]).scores
+  record = {**ours["run"], "data_licence": LICENCE, "scores": {"dev": dict(of_dev)}}
   if target.exists():
     shutil.rmtree(target)
   save_adapter(with_record(changed, record), target)

@@ -14,7 +14,7 @@ from luke_jax.cli import predict
 from luke_jax.cli.task_inputs import FileOptions, ModelOptions
 from luke_jax.convert.reading import named_directory, read_model
 from luke_jax.errors import InputError
-from luke_jax.files import Path, read_json, whole
+from luke_jax.files import Path, check_place, read_json, whole
 from luke_jax.formats.files import Faults, check_fields, listed, string
 from luke_jax.formats.records import read_records
 from luke_jax.inference.describing import OwnEntity, add_own, describe
@@ -185,8 +185,9 @@ def entities_resolve(
     items: File with the pages' items, as luke-jax wiki export reads it; without it there are none.
     skip_bad_pages: Leaves out pages that cannot be read; they are errors otherwise.
   """
-  if output.suffix not in (".tsv", ".jsonl"):
-    raise InputError(f"--output {output}: expected a name in .tsv or .jsonl")
+  if output.suffix not in (".tsv", ".jsonl") or output in (vocabulary, items):
+    raise InputError(f"--output {output}: expected a name in .tsv or .jsonl, of no input")
+  check_place(output)
   vocab = load_entity_vocab(vocabulary)
   if items is not None:
     check_items(items)

@@ -65,7 +65,7 @@ def run(
       luke-jax triples corpus/ --output answers/
 
   Several files or a folder are the shards of a corpus, as luke-jax predict reads them. In the
-  folder --output each becomes a shard with a column more, `triples`, those of its text.
+  folder --output each becomes a shard with a column more, `triples`, of what is sure enough.
 
   Args:
     sources: File of texts, a text, an object of JSON, or - for standard input; or shards.
@@ -83,6 +83,8 @@ def run(
     raise InputError(f"--threshold: {threshold:g}; expected a number from 0 to 1")
   asked = (names, facts, linker, labels, relations, threshold)
   if is_corpus(sources, output):
+    if each:
+      raise InputError("--each: of a corpus, whose texts have their triples; expected none")
     models = [facts, names, *([linker] if linker else [])]
     opened, options = functools.partial(_opened, *asked), (labels, relations, threshold)
     answer_shards(Shards(sources, output, models, skip_bad), opened, options, engine)
@@ -93,8 +95,7 @@ def run(
   extractor = _extractor(*asked)
   least, faults = Least(_least(extractor, threshold)), Faults(skip=skip_bad)
   examples, _ = examples_in(task_of(extractor.names), sources[0], faults)
-  found = least.kept(_found(extractor, announced(examples)))
-  single = extractor.task.single
+  found, single = least.kept(_found(extractor, announced(examples))), extractor.task.single
   if place is None:
     number = _write(found, each, single, sys.stdout)
   else:

@@ -189,6 +189,8 @@ def test_the_command_finds_nothing_without_names(capsys, tmp_path):
   model = "data/sample_model"
   assert main(["triples", TEXT, "--names", model, "--facts", model]) == 2
   assert "luke-jax:" in capsys.readouterr().err
+  assert main(["triples", str(tmp_path), "--output", str(tmp_path / "out"), "--each"]) == 2
+  assert "--each: of a corpus" in capsys.readouterr().err
   assert main(["triples", TEXT, "--threshold", "2"]) == 2
   assert "--threshold: 2" in capsys.readouterr().err
 
