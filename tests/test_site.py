@@ -147,6 +147,23 @@ def test_bad_folders_are_one_line(checkout, given):
   assert f"{given}: expected latest=FOLDER or 0.1=FOLDER, a folder with docs/conf.py" in fault
 
 
+def test_a_folder_that_would_be_written_over_stays(checkout, tmp_path):
+  write_version(checkout, "now")
+  write_version(tmp_path / "site/0.1", "0.1")
+  given = f"0.1={tmp_path}/site/0.1"
+  assert "in --output" in made(checkout, "--output", tmp_path / "site", given, status=2)
+  assert (tmp_path / "site/0.1/docs/conf.py").exists()
+
+
+def test_a_tag_is_built_anew_after_a_folder_of_its_version(checkout, tmp_path):
+  tagged(checkout)
+  made(checkout)
+  write_version(tmp_path / "other", "other")
+  made(checkout, f"0.1={tmp_path}/other")
+  made(checkout)
+  assert "by v0.1.2" in (checkout / "docs/_build/html/0.1/README.html").read_text()
+
+
 def test_a_warning_of_the_checkout_fails(checkout):
   write_version(checkout, "a warning")
   assert "a warning" in made(checkout, status=1)

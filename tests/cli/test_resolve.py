@@ -101,6 +101,7 @@ def test_the_sample_wiki_from_several_processes(tmp_path, capsys):
   ("given", "fault"),
   [
     ({"output": "new.txt"}, "new.txt: expected a name in .tsv or .jsonl"),
+    ({"output": "nowhere/new.tsv"}, "no folder"),
     ({"dump": "no.xml"}, "no.xml: No such file or directory; expected a dump"),
     ({"vocab": "no.tsv"}, "no.tsv: no such file or directory; expected a .json, .jsonl or .tsv"),
     ({"vocab": "other.tsv"}, "no title in it is a page of"),
