@@ -20,7 +20,7 @@ from luke_jax.tasks.contract import TextTask
 
 # What `predict` reads by these names comes from the one who serves, folders of this machine among
 # them. Its other named settings are of a request, and the rest are fields of each text.
-LOCAL = frozenset(("model", "texts", "link", "vectors", "knowledge"))
+LOCAL = frozenset(("model", "texts", "link", "vectors", "knowledge", "shapes"))
 SETTINGS = frozenset(inspect.signature(predict).parameters) - LOCAL - {"fields"}
 
 

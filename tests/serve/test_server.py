@@ -441,7 +441,7 @@ def test_faults_of_a_request_are_one_line(server, model, body, fault):
 
 def test_no_request_names_a_folder_of_the_server():
   """Whoever gives `predict` another setting decides here who may set it."""
-  assert {"link", "vectors", "knowledge"} <= LOCAL
+  assert {"link", "vectors", "knowledge", "shapes"} <= LOCAL
   assert {"threshold", "labels", "nested", "several"} >= SETTINGS
 
 
