@@ -45,7 +45,7 @@ notebooks: .venv-parity/installed
 docs: .venv-docs/installed
 	JAX_PLATFORMS=cpu .venv-docs/bin/python docs/versions.py $(VERSIONS)
 
-# With the pictures and numbers of the notebooks, which run whole: half an hour, and nothing where
+# With the pictures and numbers of the notebooks, which run whole: some twelve minutes of a core, and none where
 # their cells are as before.
 docs-with-notebooks: .venv-docs/installed
 	.venv-docs/bin/python -m pip install --quiet --no-compile --constraint constraints.txt \
