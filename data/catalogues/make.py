@@ -92,6 +92,7 @@ def places(wheel: Path) -> Iterator[Entity]:
       "description": _description(place["population"], ", ".join(filter(None, (part, named)))),
       "aliases": aliases(place["name"], place["alternatenames"]),
       "id": f"g{place['geonameid']}",
+      "weight": max(1, place["population"]),
     }
 
 

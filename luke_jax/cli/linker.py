@@ -98,7 +98,8 @@ def run(
     wiki: Name of the wiki's database, as simplewiki, enwiki or dewiki.
     output: Folder for the linker.
     entities: File of the catalogue, in place of a wiki: a line is an object of JSON with a name,
-      and perhaps a description, aliases, an id, and sentences that say something of the entity.
+      and perhaps a description, aliases, an id, sentences that say something of the entity, and as
+      weight how often it is meant beside others of its name.
     source: Address of a server with the folders of Wikimedia's.
     model: Directory or name of the model that describes entities and is trained, english if none is
       given; it knows English alone. With --entities of the linker: english/linking.

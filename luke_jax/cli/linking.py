@@ -120,8 +120,8 @@ def entities_own(
 ) -> None:
   """Adds entities of your own to what a linker knows; nothing is trained.
 
-  A line of FILE is an object of JSON with a name, and perhaps a description, aliases, an id, and
-  sentences that say something of the entity. What the knowledge had stays the same to the bit.
+  A line of FILE is an object of JSON as luke-jax linker --entities reads it. What the knowledge had
+  stays the same to the bit.
 
       luke-jax entities own knowledge mine.jsonl --output with-mine
       luke-jax link runs/linker "Nordvik ships bearings." --knowledge with-mine

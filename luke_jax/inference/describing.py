@@ -163,7 +163,7 @@ def _meanings(added: Sequence[OwnEntity], first: int) -> Meanings:
   names: dict[str, dict[int, float]] = {}
   for id, entity in enumerate(added, start=first):
     for name in {entity.name, *entity.aliases}:
-      names.setdefault(name, {})[id] = 1.0
+      names.setdefault(name, {})[id] = entity.weight
   return Meanings.of(names)
 
 
@@ -208,10 +208,10 @@ class _Wiki:
     self._tables = tables
     self.ids: dict[str, int] = {}  # by title
     self._own, self._of_items, self._linked = NameSums(), NameSums(), NameSums()
-    self.lines = lines_of(map(self._described, _entities(tables)))
+    self.lines = lines_of(itertools.starmap(self._described, enumerate(_entities(tables))))
 
-  def _described(self, page: ExportedPage) -> About:
-    id = self.ids[page.title] = len(self.ids)
+  def _described(self, id: int, page: ExportedPage) -> About:
+    self.ids.setdefault(page.title, id)  # of two pages of one title the first
     for name in (page.title, base_title(page.title), *page.redirects, *page.names):
       self._own.add(name, id)
     for name in page.aliases:

@@ -124,6 +124,7 @@ def test_a_dump_that_is_being_made_and_a_full_disk(mirror, tmp_path, capsys, mon
     ([], [], "mine.jsonl: no entities; expected one on each line\n"),
     ([], [{"description": "a firm"}], "mine.jsonl: line 1: name: missing"),
     ([], [{"name": "Nordvik"}] * 2, "mine.jsonl: 'Nordvik': twice; expected each id"),
+    ([], [{"name": "Nordvik", "weight": 0}], "line 1: weight: 0; expected a number above 0\n"),
     ([], [{"name": "Nordvik"}], "sample_model: not such a linker; expected adapters over"),
   ],
 )

@@ -39,14 +39,14 @@ OWN = {"name": "Nordvik", "description": "a firm", "aliases": ["Nordvik AS"], "i
 
 @pytest.fixture(scope="module")
 def tables(tmp_path_factory):
-  """The tables of a few dozen pages, which differ in a number."""
+  """The tables of a few dozen pages, which differ in a number; the first is there twice."""
   folder = tmp_path_factory.mktemp("pages")
   lines = [
     json.dumps({"title": f"{title} {i}", "text": text.replace(title, f"{title} {i}")}) + "\n"
     for i in range(16)
     for title, text in PAGES.items()
   ]
-  (folder / "texts.jsonl").write_text("".join(lines))
+  (folder / "texts.jsonl").write_text("".join([lines[0], *lines]))
   build = ["wiki", "build", str(folder / "texts.jsonl"), "--language", "en"]
   assert main([*build, "--tokenizer", TOKENIZER, "--output", str(folder / "build")]) == 0
   assert main(["wiki", "export", str(folder / "build"), "--output", str(folder / "tables")]) == 0
@@ -66,12 +66,19 @@ def last_line(capsys):
 
 def test_knowledge_has_pages_names_and_examples(knowledge, tables, tmp_path, capsys):
   facts = json.loads((knowledge / "knowledge.json").read_text())
-  assert facts["entities"] == 48 and facts["names"] >= 48
+  assert facts["entities"] == 49 and facts["names"] >= 48
   train = [json.loads(line) for line in (knowledge / "train.jsonl").read_text().splitlines()]
   assert train and all(x["text"][s:e] in PAGES or t for x in train for s, e, t in x["mentions"])
   again = ["entities", "describe", tables, "--model", MODEL, "--output", str(knowledge)]
   assert main(again) == 2
   assert "knowledge is there already; expected another folder" in capsys.readouterr().err
+
+
+def test_a_title_means_its_page_also_behind_one_that_is_there_twice(knowledge):
+  known = Knowledge(Path(knowledge))
+  for title in (f"{title} {i}" for title in PAGES for i in range(16)):
+    (id, *_) = known.candidates(title).ids.tolist()
+    assert id == known.id_of(title) and known.about(id).title == title
 
 
 @pytest.mark.parametrize(

@@ -203,6 +203,7 @@ class OwnEntity:
   aliases: tuple[str, ...] = ()
   id: str | None = None
   sentences: tuple[str, ...] = ()  # that say something of it
+  weight: float = 1.0  # how often it is meant, beside others of its name
 
 
 def read_own(file: Path) -> list[OwnEntity]:
@@ -217,13 +218,16 @@ def read_own(file: Path) -> list[OwnEntity]:
 
 
 def _own(value: Any, id: str, place: str) -> OwnEntity:
-  check_fields(value, ("name", "description", "aliases", "sentences"), place)
+  check_fields(value, ("name", "description", "aliases", "sentences", "weight"), place)
   name = string(value, "name", place).strip()
   if not name:
     raise InputError(f"{place}: name: empty; expected the entity's name")
   description = string(value, "description", place) if "description" in value else ""
   aliases, sentences = (_strings(value, field, place) for field in ("aliases", "sentences"))
-  return OwnEntity(name, description, aliases, id if "id" in value else None, sentences)
+  weight = value.get("weight", 1.0)
+  if type(weight) not in (int, float) or not 0 < weight < 1e12:
+    raise InputError(f"{place}: weight: {weight!r:.60}; expected a number above 0")
+  return OwnEntity(name, description, aliases, id if "id" in value else None, sentences, weight)
 
 
 def _strings(value: Any, field: str, place: str) -> tuple[str, ...]:
