@@ -13,7 +13,8 @@ import shutil
 from luke_jax.convert.published import published
 from luke_jax.convert.reading import read_model
 from luke_jax.files import Path
-from luke_jax.inference.describing import OwnEntity, is_dev, own_vectors
+from luke_jax.inference.describing import is_dev, own_vectors
+from luke_jax.tasks.linking.files import OwnEntity
 from luke_jax.tasks.linking.knowledge import Knowledge, write_knowledge
 from luke_jax.wiki.export.read import read_sentences
 

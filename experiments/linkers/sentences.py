@@ -23,8 +23,9 @@ from luke_jax.convert.published import published
 from luke_jax.convert.reading import read_model
 from luke_jax.files import Path
 from luke_jax.heads.linking import LinkingHead
-from luke_jax.inference.describing import OwnEntity, own_vectors
+from luke_jax.inference.describing import own_vectors
 from luke_jax.tasks.linking.candidates import entity_of
+from luke_jax.tasks.linking.files import OwnEntity
 from luke_jax.tasks.linking.knowledge import Knowledge, open_knowledge
 from luke_jax.tasks.linking.names import NONE
 from luke_jax.tasks.predictions import Link

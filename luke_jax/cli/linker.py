@@ -1,4 +1,4 @@
-"""`luke-jax linker`: a linker from the latest dump on Wikimedia's server, or on a like one."""
+"""`luke-jax linker`: a linker from the latest dump on Wikimedia's server, or of a catalogue."""
 
 import itertools
 import json
@@ -6,24 +6,29 @@ import os
 import re
 import shutil
 import sys
+import time
 from typing import Annotated, NamedTuple
 
 from rich.progress import DownloadColumn, Progress, TimeRemainingColumn, TransferSpeedColumn
 from tyro.conf import Positional, arg
 
-from luke_jax.convert.published import PUBLISHED
+from luke_jax.convert.published import ENGLISH, PUBLISHED
 from luke_jax.convert.reading import named_directory, read_model
+from luke_jax.convert.tensors import weights_hash
 from luke_jax.errors import InputError, check_whole
 from luke_jax.files import Path, in_bucket, read_json, remove, sync_all, write_json
 from luke_jax.files.fetch import fetch, read_page, size_of
 from luke_jax.files.locks import locked, new_folder
-from luke_jax.heads.linking import KNOWLEDGE
+from luke_jax.heads.linking import KNOWLEDGE, LinkingHead
+from luke_jax.inference.describing import write_own
 from luke_jax.runs.steps import DONE, LOGS, Screen, Step
 from luke_jax.runs.steps import run as run_steps
+from luke_jax.tasks.linking.files import read_own
 from luke_jax.terminal import Console
 from luke_jax.text.tokenizer_files import has_tokenizer
 from luke_jax.training.metrics import summary_line
 
+LINKING = "english/linking"  # of the box: links the names of any catalogue
 MIRROR = "https://dumps.wikimedia.org"
 PAGES, ITEMS = "pages-articles-multistream.xml.bz2", "page_props.sql.gz"
 _SUM = re.compile(r"^([0-9a-f]{40}) [ *](([a-z0-9_]+)-(\d{8}|latest)-(\S+))$", re.MULTILINE)
@@ -68,39 +73,50 @@ HOURS, TRAINING = (2.0, 6.5), 0.5
 
 
 def run(
-  wiki: Annotated[str, Positional, arg(metavar="WIKI")],
+  wiki: Annotated[str, Positional, arg(metavar="WIKI")] = "",
   /,
   *,
   output: Path,
+  entities: Path | None = None,
   source: Annotated[str, arg(name="from")] = MIRROR,
-  model: Path = Path("english"),
+  model: Path | None = None,
   workers: int | None = None,
   examples: int = 20000,
 ) -> int:
-  """Makes a linker of a wiki: fetches its latest dump, and does all that follows.
+  """Makes a linker of a catalogue of your own, without training, or of a wiki.
 
-  That is `wiki build`, `wiki export`, `entities describe` and `train linking`. OUTPUT is then a
-  model with all that it knows: a folder that can be moved, linked with and served. What it was made
-  of lies in OUTPUT.making, which may be deleted. After an interruption the same command continues.
+  Of a wiki it fetches the latest dump, and does `wiki build`, `wiki export`, `entities describe`
+  and `train linking`. OUTPUT is then a model with all that it knows: a folder that can be moved,
+  linked with and served. What it was made of lies in OUTPUT.making, which may be deleted. After an
+  interruption the same command continues.
 
+      luke-jax linker --entities mine.jsonl --output my-linker
       luke-jax linker simplewiki --output my-linker
       luke-jax link my-linker "Curie was born in Warsaw."
 
   Args:
     wiki: Name of the wiki's database, as simplewiki, enwiki or dewiki.
     output: Folder for the linker.
+    entities: File of the catalogue, in place of a wiki: a line is an object of JSON with a name,
+      and perhaps a description, aliases, an id, and sentences that say something of the entity.
     source: Address of a server with the folders of Wikimedia's.
-    model: Directory or name of the model that describes entities and is trained; english knows
-      English alone.
+    model: Directory or name of the model that describes entities and is trained, english if none is
+      given; it knows English alone. With --entities of the linker: english/linking.
     workers: Processes that read the dump; as many as there are cores if none is given.
     examples: About how many paragraphs to train on.
   """
   workers = workers if workers is not None else os.cpu_count() or 1
   check_whole(1, **{"--workers": workers, "--examples": examples})
+  if bool(wiki) == (entities is not None):
+    expected = "expected the name of a wiki, as simplewiki, or --entities FILE"
+    raise InputError(f"WIKI: {wiki or 'none'}; {expected}{', not both' * bool(wiki)}")
   if in_bucket(output):
     raise InputError(f"{output}: a bucket; expected a folder of this machine, to copy afterwards")
   if output.exists():
     raise InputError(f"{output}: exists; expected a new folder for the linker")
+  if entities is not None:
+    return of_catalogue(entities, output, model or Path(LINKING))
+  model = model or Path(ENGLISH.name)
   check_model(model)
   console, making = Console(stderr=True), output.with_name(f"{output.name}.making").resolve()
   try:
@@ -125,6 +141,32 @@ def run(
   console.print(f'Try it: luke-jax link {output} "…". {making} may be deleted.', soft_wrap=True)
   took = {"seconds": round(sum(seconds.values()))}
   print(summary_line({"output": str(output), "wiki": found[0].name, **scores, **took}))
+  return 0
+
+
+def of_catalogue(file: Path, output: Path, model: Path) -> int:
+  """Makes a linker of the entities of a file, which are described and nothing else."""
+  begun = time.monotonic()
+  own, directory = read_own(file), named_directory(model)
+  parts = read_model(directory)
+  head, start = parts.network.head, parts.start
+  if (
+    not isinstance(head, LinkingHead)
+    or start is None
+    or head.described_by != weights_hash(start.directory)
+  ):
+    expected = f"expected adapters over the model that describes entities, as {LINKING} has them"
+    raise InputError(f"{model}: not such a linker; {expected}")
+  print(f"{file}: {len(own):,} entities to describe", file=sys.stderr)
+  with new_folder(output.resolve().parent, f".{output.name}-") as made:
+    whole = made / "linker"
+    shutil.copytree(directory, whole, ignore=shutil.ignore_patterns(KNOWLEDGE))
+    counts = write_own(read_model(start.directory), own, whole / KNOWLEDGE, head.described_by)
+    sync_all(whole)
+    whole.rename(output)
+  print(f'Try it: luke-jax link {output} "…".', file=sys.stderr)
+  took = {"seconds": round(time.monotonic() - begun)}
+  print(summary_line({"output": str(output), **counts, **took}))
   return 0
 
 

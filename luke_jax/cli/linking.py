@@ -15,9 +15,8 @@ from luke_jax.cli.task_inputs import FileOptions, ModelOptions
 from luke_jax.convert.reading import named_directory, read_model
 from luke_jax.errors import InputError
 from luke_jax.files import Path, check_place, read_json, whole
-from luke_jax.formats.files import Faults, check_fields, listed, string
-from luke_jax.formats.records import read_records
-from luke_jax.inference.describing import OwnEntity, add_own, describe
+from luke_jax.inference.describing import add_own, describe
+from luke_jax.tasks.linking.files import read_own
 from luke_jax.tasks.linking.knowledge import Knowledge
 from luke_jax.text import EntityVocab, load_entity_vocab
 from luke_jax.text.tokenizer import SPECIAL
@@ -133,31 +132,8 @@ def entities_own(
     output: Folder for the knowledge with them.
     model: Directory or name of the model that describes entities, the one of KNOWLEDGE.
   """
-  own = read_records(file, _own, Faults())
-  if not own:
-    raise InputError(f"{file}: no entities; expected one on each line")
-  keys = [x.id or x.name for x in own]
-  if twice := next((key for key, count in Counter(keys).items() if count > 1), None):
-    raise InputError(f"{file}: {twice!r}: twice; expected each id, or name without an id, once")
-  counts = add_own(Knowledge(source), read_model(named_directory(model)), own, output)
+  counts = add_own(Knowledge(source), read_model(named_directory(model)), read_own(file), output)
   print(json.dumps({**counts, "output": str(output)}))
-
-
-def _own(value: Any, id: str, place: str) -> OwnEntity:
-  check_fields(value, ("name", "description", "aliases", "sentences"), place)
-  name = string(value, "name", place).strip()
-  if not name:
-    raise InputError(f"{place}: name: empty; expected the entity's name")
-  description = string(value, "description", place) if "description" in value else ""
-  aliases, sentences = (_strings(value, field, place) for field in ("aliases", "sentences"))
-  return OwnEntity(name, description, aliases, id if "id" in value else None, sentences)
-
-
-def _strings(value: Any, field: str, place: str) -> tuple[str, ...]:
-  found = listed(value, field, place) if field in value else ()
-  if not all(isinstance(x, str) and x.strip() for x in found):
-    raise InputError(f"{place}: {field}: {found!r:.60}; expected a list of texts")
-  return tuple(found)
 
 
 def entities_resolve(

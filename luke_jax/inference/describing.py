@@ -19,6 +19,7 @@ from luke_jax.files import Path, whole
 from luke_jax.files.copies import local
 from luke_jax.files.locks import locked
 from luke_jax.inference.text_vectors import encode
+from luke_jax.tasks.linking.files import OwnEntity
 from luke_jax.tasks.linking.knowledge import (
   MODEL,
   About,
@@ -119,15 +120,17 @@ def _about(page: ExportedPage) -> About:
   )
 
 
-@dataclasses.dataclass(frozen=True)
-class OwnEntity:
-  """An entity of the user's own: a line of JSON."""
-
-  name: str
-  description: str = ""
-  aliases: tuple[str, ...] = ()
-  id: str | None = None
-  sentences: tuple[str, ...] = ()  # that say something of it
+def write_own(
+  model: ModelParts, added: Sequence[OwnEntity], output: Path, described_by: str
+) -> dict[str, int]:
+  """Writes knowledge of the user's entities alone, described by the model with that hash."""
+  check_free(output)
+  meanings = _meanings(added, 0)
+  facts = {MODEL: described_by, "own": len(added)}
+  write_knowledge(
+    output, lines_of(map(_about_own, added)), (own_vectors(model, added),), meanings, facts
+  )
+  return {"entities": len(added), "names": len(np.unique(meanings.keys))}
 
 
 def add_own(
@@ -141,18 +144,27 @@ def add_own(
     if not entity.id and knowledge.id_of(entity.name) != NONE:
       expected = "expected another name, or an id that tells them apart"
       raise InputError(f"{entity.name!r}: an entity of {knowledge.folder}; {expected}")
-  entities = [About(x.name, x.description, x.id) for x in added]
   _check_same(knowledge, encode(model, [_told(knowledge.about(0))])[0])
   vectors = own_vectors(model, added)
-  names = {}
-  for id, entity in enumerate(added, start=len(knowledge)):
-    for name in {entity.name, *entity.aliases}:
-      names.setdefault(name, {})[id] = 1.0
-  lines = knowledge.lines + lines_of(entities)
-  facts = {"tables": knowledge.facts["tables"], MODEL: knowledge.described_by, "own": len(added)}
-  meanings = knowledge.meanings + Meanings.of(names)
+  lines = knowledge.lines + lines_of(map(_about_own, added))
+  tables = {"tables": knowledge.facts["tables"]} if "tables" in knowledge.facts else {}
+  facts = {**tables, MODEL: knowledge.described_by, "own": len(added)}
+  meanings = knowledge.meanings + _meanings(added, len(knowledge))
   write_knowledge(output, lines, (knowledge.all_vectors, vectors), meanings, facts)
   return {"entities": len(lines), "own": len(added)}
+
+
+def _about_own(entity: OwnEntity) -> About:
+  return About(entity.name, entity.description, entity.id)
+
+
+def _meanings(added: Sequence[OwnEntity], first: int) -> Meanings:
+  """Returns the names of the user's entities, which are numbered from `first` on."""
+  names: dict[str, dict[int, float]] = {}
+  for id, entity in enumerate(added, start=first):
+    for name in {entity.name, *entity.aliases}:
+      names.setdefault(name, {})[id] = 1.0
+  return Meanings.of(names)
 
 
 def own_vectors(model: ModelParts, added: Sequence[OwnEntity]) -> np.ndarray:

@@ -16,6 +16,7 @@ from luke_jax.files.locks import locked
 
 DATA = Path(__file__).parents[2] / "data"
 WIKI = DATA / "sample_wiki"
+MODEL = str(DATA / "sample_model")
 NAME = re.compile(r"<title>(.*?)</title>\s*<ns>0</ns>\s*<id>(\d+)</id>")
 
 
@@ -38,8 +39,7 @@ def mirror(tmp_path, monkeypatch):
 
 @pytest.mark.slow
 def test_one_command_makes_a_linker_that_moves(mirror, tmp_path, capsys):
-  model = str(DATA / "sample_model")
-  command = ["linker", "samplewiki", "--output", str(tmp_path / "mine"), "--model", model]
+  command = ["linker", "samplewiki", "--output", str(tmp_path / "mine"), "--model", MODEL]
   command += ["--workers", "1", "--examples", "60"]
   with served(mirror, [503, 20_000]) as (address, _):
     assert main([*command, "--from", address]) == 0
@@ -114,3 +114,48 @@ def test_a_dump_that_is_being_made_and_a_full_disk(mirror, tmp_path, capsys, mon
   assert "0.0 GB are free; expected 0.0 GB of room" in capsys.readouterr().err
   assert main(["linker", "samplewiki", "--output", str(tmp_path)]) == 2
   assert "exists; expected a new folder" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+  ("given", "lines", "fault"),
+  [
+    ([], None, "WIKI: none; expected the name of a wiki, as simplewiki, or --entities FILE\n"),
+    (["samplewiki"], [{"name": "Nordvik"}], "or --entities FILE, not both\n"),
+    ([], [], "mine.jsonl: no entities; expected one on each line\n"),
+    ([], [{"description": "a firm"}], "mine.jsonl: line 1: name: missing"),
+    ([], [{"name": "Nordvik"}] * 2, "mine.jsonl: 'Nordvik': twice; expected each id"),
+    ([], [{"name": "Nordvik"}], "sample_model: not such a linker; expected adapters over"),
+  ],
+)
+def test_what_is_no_catalogue(given, lines, fault, tmp_path, capsys):
+  command = ["linker", *given, "--output", str(tmp_path / "x"), "--model", MODEL]
+  if lines is not None:
+    (tmp_path / "mine.jsonl").write_text("".join(json.dumps(x) + "\n" for x in lines))
+    command += ["--entities", str(tmp_path / "mine.jsonl")]
+  assert main(command) == 2
+  said = capsys.readouterr().err
+  assert fault in said and said.count("\n") == 1
+  assert not list(tmp_path.glob("*x*"))
+
+
+@pytest.mark.slow
+def test_a_catalogue_is_linked_without_training(tmp_path, capsys):
+  """Its entities are told apart by what they are, and what is none of them is left out."""
+  mine = [
+    {"name": "Nordvik", "description": "a firm that ships bearings", "id": "C-1"},
+    {"name": "Nordvik", "description": "a village and fishing harbour in the north", "id": "C-2"},
+    {"name": "Ana Ferrier", "description": "a painter of landscapes", "aliases": ["Ferrier"]},
+  ]
+  (tmp_path / "mine.jsonl").write_text("".join(json.dumps(x) + "\n" for x in mine))
+  made = str(tmp_path / "mine")
+  assert main(["linker", "--entities", str(tmp_path / "mine.jsonl"), "--output", made]) == 0
+  assert json.loads(capsys.readouterr().out.splitlines()[-1])["entities"] == 3
+  shutil.move(made, tmp_path / "moved")
+  texts = {
+    "Shares of Nordvik fell after the company shipped fewer bearings than expected.": "C-1",
+    "The boats came back to Nordvik, a village where two hundred people live from cod.": "C-2",
+  }
+  for text, id in texts.items():
+    assert main(["link", str(tmp_path / "moved"), text, "--threshold", "0"]) == 0
+    ((start, end, title, item, *_),) = json.loads(capsys.readouterr().out)["links"]
+    assert (text[start:end], title, item) == ("Nordvik", "Nordvik", id)

@@ -2,12 +2,13 @@
 
 import dataclasses
 import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from luke_jax.errors import InputError
 from luke_jax.files import Path
-from luke_jax.formats.files import Faults, Text, check_fields, listed, read_text
+from luke_jax.formats.files import Faults, Text, check_fields, listed, read_text, string
 from luke_jax.formats.records import read_records
 from luke_jax.text.tokenizer import Bounds
 
@@ -191,3 +192,42 @@ def _shortened(mention: LinkedMention) -> list[object]:
   while len(value) > 3 and value[-1] == usual[len(value) - 4]:
     value.pop()
   return value
+
+
+@dataclasses.dataclass(frozen=True)
+class OwnEntity:
+  """An entity of the user's own: a line of JSON."""
+
+  name: str
+  description: str = ""
+  aliases: tuple[str, ...] = ()
+  id: str | None = None
+  sentences: tuple[str, ...] = ()  # that say something of it
+
+
+def read_own(file: Path) -> list[OwnEntity]:
+  """Reads the user's entities: lines of JSON."""
+  own = read_records(file, _own, Faults())
+  if not own:
+    raise InputError(f"{file}: no entities; expected one on each line")
+  keys = [x.id or x.name for x in own]
+  if twice := next((key for key, count in Counter(keys).items() if count > 1), None):
+    raise InputError(f"{file}: {twice!r}: twice; expected each id, or name without an id, once")
+  return own
+
+
+def _own(value: Any, id: str, place: str) -> OwnEntity:
+  check_fields(value, ("name", "description", "aliases", "sentences"), place)
+  name = string(value, "name", place).strip()
+  if not name:
+    raise InputError(f"{place}: name: empty; expected the entity's name")
+  description = string(value, "description", place) if "description" in value else ""
+  aliases, sentences = (_strings(value, field, place) for field in ("aliases", "sentences"))
+  return OwnEntity(name, description, aliases, id if "id" in value else None, sentences)
+
+
+def _strings(value: Any, field: str, place: str) -> tuple[str, ...]:
+  found = listed(value, field, place) if field in value else ()
+  if not all(isinstance(x, str) and x.strip() for x in found):
+    raise InputError(f"{place}: {field}: {found!r:.60}; expected a list of texts")
+  return tuple(found)
