@@ -1,0 +1,1 @@
+"""Sentences with names that mean entries of public catalogues."""
