@@ -25,7 +25,7 @@ if TYPE_CHECKING:
   from luke_jax.training.experiment import Experiment
 
 __all__ = ["Experiment", "Model", "Trained", "embed", "fine_tune", "load", "show", "train"]
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 _ROOMS = {"Experiment": "training.experiment", "Model": "model", "Trained": "runs.training"}
 _ROOMS |= {

@@ -2,6 +2,7 @@
 
 So are `mluke-base`, `luke-large-finetuned-conll-2003` and models of the other systems, all of them
 tiny and of random numbers.
+The API reference is one of these pages, whose examples are code blocks of reStructuredText.
 Blocks marked python run, or are written to the file that the mark names, which later ones may
 import, as where Python is started in the folder of the file; of blocks marked bash our
 own commands and programs beside the package run, trainings for a few steps, but for what compiles
@@ -13,6 +14,7 @@ import dataclasses
 import importlib
 import re
 import shlex
+import textwrap
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -28,8 +30,11 @@ from luke_jax.cli import COMMANDS, main, plan, script
 from luke_jax.cli.arguments import bound
 from luke_jax.heads.kinds import class_names
 from luke_jax.model import Model
+from luke_jax.models.head import Head
 from luke_jax.models.network import initial_params
+from luke_jax.models.system import System
 from luke_jax.systems.bert import BertConfig, RobertaConfig, XlmRobertaConfig
+from luke_jax.tasks.contract import TextTask
 from luke_jax.tasks.known import CLASSES
 from luke_jax.text import EntityVocab, Processor, load_tokenizer
 from luke_jax.text.tokenizer import SPECIAL
@@ -39,6 +44,10 @@ ROOT = Path(__file__).parent.parent
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 PAGES = [page for page in PAGES if "_build" not in page.parts]
 BLOCK = re.compile(r"^```(\w+)(?: (\S+))?\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+REFERENCE = ROOT / "docs" / "api.rst"
+RST_BLOCK = re.compile(r"^\.\. code-block:: python\n\n((?:   .*\n|\n)+)", re.MULTILINE)
+# Name and directive of what the reference has, and what is said of it until the next.
+LISTED = re.compile(r"^\.\. auto(\w+):: ([\w.]+)\n(.*?)(?=^\.\. auto|\Z)", re.MULTILINE | re.DOTALL)
 # Models of words, and the tokenizers of the tests that theirs are like.
 WORDS = {
   "bert-base-uncased": (BertConfig, "word_piece"),
@@ -57,7 +66,7 @@ READ_ONLY = tuple(
 NEEDED = {"onnx": "onnxruntime", "spacy": "spacy"}
 GENERATED = ROOT / "docs" / "cli"  # of commands, which are tried elsewhere
 RUN = [page for page in PAGES if str(page.relative_to(ROOT)) not in READ_ONLY]
-RUN = [page for page in RUN if page.parent != GENERATED]
+RUN = [page for page in RUN if page.parent != GENERATED] + [REFERENCE]
 EXAMPLES = 96  # of each file of the sample tasks: enough for each label
 BESIDE = re.compile(r"python -m (experiments|data\.(ernie|wiki)_\w+)\.")  # programs
 # `luke_jax/nn/attention.py::Attention`: a file or folder of the repository, and a name in it; or
@@ -86,7 +95,7 @@ def test_examples(page, tmp_path, monkeypatch, one_device):
   save_models(text)
   names: dict = {}
   ran = 0
-  for language, file, code in BLOCK.findall(text):
+  for language, file, code in blocks(page, text):
     if file:
       Path(file).write_text(code, encoding="utf-8")
     elif language == "python":
@@ -95,6 +104,13 @@ def test_examples(page, tmp_path, monkeypatch, one_device):
     elif language == "bash":
       ran += run_commands(code)
   assert ran
+
+
+def blocks(page, text):
+  """Language, file and code of each block."""
+  if page != REFERENCE:
+    return BLOCK.findall(text)
+  return [("python", "", textwrap.dedent(code)) for code in RST_BLOCK.findall(text)]
 
 
 def copy_data(folder):
@@ -182,8 +198,8 @@ def test_pages_say_how_to_get_a_model_of_words():
 def test_pages_have_examples_that_run():
   """A page whose commands are all marked sh would be believed and never tried."""
   for page in RUN:
-    blocks = BLOCK.findall(page.read_text(encoding="utf-8"))
-    assert any(not file and language in ("python", "bash") for language, file, _ in blocks), page
+    found = blocks(page, page.read_text(encoding="utf-8"))
+    assert any(not file and language in ("python", "bash") for language, file, _ in found), page
 
 
 def test_every_command_in_the_readme_exists():
@@ -205,10 +221,29 @@ def test_a_version_is_the_same_everywhere():
 
 
 def test_the_reference_has_every_name_that_people_use():
-  reference = (ROOT / "docs" / "api.rst").read_text(encoding="utf-8")
+  reference = REFERENCE.read_text(encoding="utf-8")
   for module in (luke_jax, luke_jax.show, luke_jax.serve):
     for name in set(module.__all__) - {"show"}:
       assert re.search(rf"\b{name}\b", reference), f"{module.__name__}.{name}"
+
+
+def test_every_name_of_the_reference_has_an_example():
+  """It is in a block behind what is said of the name, and `test_examples` runs all of them."""
+  reference = REFERENCE.read_text(encoding="utf-8")
+  listed = {path: (kind, after) for kind, path, after in LISTED.findall(reference)}
+  for path, (kind, after) in listed.items():
+    names = [path.rpartition(".")[2]]
+    if kind == "module":
+      module = importlib.import_module(path)
+      of_it = (k for k, x in vars(module).items() if getattr(x, "__module__", "") == path)
+      names = [*getattr(module, "__all__", of_it)]
+    code = "\n".join(RST_BLOCK.findall(after))
+    missing = [name for name in names if not re.search(rf"\b{name}\b", code)]
+    assert not missing, f"docs/api.rst: {path}: no example of {missing}"
+  public = {f"luke_jax.{x}" for x in luke_jax.__all__}
+  public |= {f"luke_jax.serve.{x}" for x in luke_jax.serve.__all__}
+  public |= {f"{x.__module__}.{x.__qualname__}" for x in (TextTask, System, Head)}
+  assert public <= listed.keys()
 
 
 def test_what_may_change_in_a_folder_is_listed():

@@ -7,6 +7,7 @@ import time
 
 import pytest
 
+from luke_jax import __version__
 from luke_jax.cli import doctor, main
 from luke_jax.doctor import inventory, probe
 from luke_jax.doctor import report as doctor_report
@@ -53,7 +54,7 @@ def test_this_machine_as_a_page(found, monkeypatch, capsys):
   assert main(["doctor"]) == 0
   lines = capsys.readouterr().out.splitlines()
   assert lines[0] == "Versions"
-  assert lines[-1].startswith("works: luke_jax 0.1.0 with JAX on ")
+  assert lines[-1].startswith(f"works: luke_jax {__version__} with JAX on ")
   assert any(line.startswith("  jaxlib ") for line in lines)
 
 

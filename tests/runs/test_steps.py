@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
+from luke_jax import __version__
 from luke_jax.errors import InputError
 from luke_jax.runs import steps as running
 from luke_jax.runs.steps import Child, Screen, Status, Step, last_line, run
@@ -33,7 +34,7 @@ def test_steps_wait_for_what_they_need(tmp_path):
   states = []
   seconds = run(todo, tmp_path, lambda state: states.append(list(state.done)))
   assert finished_order(states) == ["a", "b", "c"] == list(seconds)
-  assert last_line(tmp_path / "logs/c.txt") == "0.1.0"
+  assert last_line(tmp_path / "logs/c.txt") == __version__
 
 
 def test_what_is_done_stays_done_until_its_command_changes(tmp_path):
