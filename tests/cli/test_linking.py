@@ -106,9 +106,9 @@ def test_an_entity_may_share_a_pages_title_if_it_has_an_id(knowledge, tmp_path):
   own = ["entities", "own", str(knowledge), str(tmp_path / "own.jsonl"), "--model", MODEL]
   assert main([*own, "--output", str(tmp_path / "more")]) == 0
   more = Knowledge(Path(tmp_path / "more"))
-  assert set(more.candidates("New Castrel 3").ids.tolist()) == {more.id_of("New Castrel 3"), 48, 49}
-  assert (more.id_of("C-1"), more.id_of("C-2")) == (48, 49) and more.id_of("New Castrel 3") < 48
-  assert more.about(49).item == "C-2"
+  assert set(more.candidates("New Castrel 3").ids.tolist()) == {more.id_of("New Castrel 3"), 49, 50}
+  assert (more.id_of("C-1"), more.id_of("C-2")) == (49, 50) and more.id_of("New Castrel 3") < 49
+  assert more.about(50).item == "C-2"
 
 
 def test_sentences_say_what_an_entity_is_beside_its_description(knowledge, tmp_path):
@@ -121,7 +121,7 @@ def test_sentences_say_what_an_entity_is_beside_its_description(knowledge, tmp_p
   (tmp_path / "own.jsonl").write_text("".join(json.dumps(x) + "\n" for x in lines))
   own = ["entities", "own", str(knowledge), str(tmp_path / "own.jsonl"), "--model", MODEL]
   assert main([*own, "--output", str(tmp_path / "more")]) == 0
-  a, b, c, d = Knowledge(Path(tmp_path / "more")).vectors(np.arange(48, 52))
+  a, b, c, d = Knowledge(Path(tmp_path / "more")).vectors(np.arange(49, 53))
   np.testing.assert_allclose(a, b, atol=2e-3)
   assert d @ c > a @ c and np.linalg.norm(d) == pytest.approx(1, abs=2e-3)
 
@@ -172,7 +172,7 @@ def test_from_knowledge_to_links(knowledge, tmp_path, one_device, capsys):
   own.write_text(json.dumps(OWN))
   add = ["entities", "own", str(knowledge), str(own), "--model", MODEL, "--output", more]
   assert main(add) == 0
-  assert last_line(capsys)["entities"] == 49
+  assert last_line(capsys)["entities"] == 50
   example = {"text": text, "mentions": [[0, 13], [18, 28]]}
   assert main(["link", run, json.dumps(example), "--knowledge", more]) == 0
   first, second = last_line(capsys)["links"]
