@@ -255,7 +255,7 @@ def test_scripts_compare_heads_and_sentences(knowledge, tables, tmp_path, monkey
   arguments = [tables, str(knowledge), described, "--described-by", MODEL]
   monkeypatch.setattr(sys, "argv", ["script", *arguments])
   paragraphs.main()
-  assert "of 48 entities with sentences" in capsys.readouterr().out
+  assert "of 49 entities with sentences" in capsys.readouterr().out
   made = lines(heads, described, "--steps", "2", "--seeds", "1")
   assert {(x["head"], x["decided"]) for x in made} == {
     (name, order) for name, trial in heads.TRIALS.items() for order in trial.orders
