@@ -29,7 +29,8 @@ def now():
 @pytest.mark.parametrize("release", RELEASES, ids=lambda path: path.stem)
 def test_what_a_release_promised_is_there_or_in_the_changelog(release, now):
   changelog = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
-  since = changelog.partition(f"\n## [{release.stem}] ")[0]
+  since, heading, _ = changelog.partition(f"\n## [{release.stem}] ")
+  assert heading
   told = {word for code in CODE.findall(since) for word in re.findall(r"[\w./-]+", code)}
   for name, promised in members(release.read_text(encoding="utf-8").splitlines()).items():
     gone = promised - now[name] if name in now else {re.split(r"[. ]", name)[-1]}

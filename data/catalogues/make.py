@@ -139,7 +139,7 @@ def main(
   """
   try:
     entities = list(CATALOGUES[catalogue](package))
-  except (tarfile.TarError, zipfile.BadZipFile, KeyError) as fault:
+  except (tarfile.TarError, zipfile.BadZipFile, EOFError, OSError, KeyError, ValueError) as fault:
     raise InputError(f"{package}: {fault}; expected the package of {catalogue}") from None
   with whole(output) as part, part.open("w", encoding="utf-8") as file:
     file.writelines(f"{json.dumps(x, ensure_ascii=False)}\n" for x in entities)

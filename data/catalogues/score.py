@@ -9,8 +9,12 @@ import json
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Annotated
+
+from tyro.conf import Positional, arg
 
 import luke_jax
+from luke_jax.cli import script
 from luke_jax.files import Path as LukePath
 from luke_jax.tasks.linking.knowledge import Knowledge
 
@@ -23,7 +27,11 @@ def examples(file: Path) -> Iterator[tuple[str, int, int, str | None]]:
     yield value["text"], start, end, id
 
 
-def main(linker: str, file: str) -> None:
+def main(
+  linker: Annotated[str, Positional, arg(metavar="LINKER")],
+  file: Annotated[str, Positional, arg(metavar="FILE")],
+  /,
+) -> None:
   """Prints the figures as JSON."""
   model, knowledge = luke_jax.load(linker), Knowledge(LukePath(linker) / "knowledge")
   gold = list(examples(Path(file)))
@@ -54,4 +62,4 @@ def main(linker: str, file: str) -> None:
 
 
 if __name__ == "__main__":
-  main(*sys.argv[1:])
+  sys.exit(script(main, "python -m data.catalogues.score"))

@@ -8,7 +8,11 @@ import dataclasses
 import json
 import sys
 from pathlib import Path
+from typing import Annotated
 
+from tyro.conf import Positional, arg
+
+from luke_jax.cli import script
 from luke_jax.formats.files import Faults
 from luke_jax.inference.predicting import asked, predictions
 from luke_jax.inference.settings import task_of
@@ -35,7 +39,7 @@ def found(model_name: str) -> tuple[list[tuple[float, bool]], int, float]:
   return sorted(answers, reverse=True), gold, own
 
 
-def main(model: str) -> None:
+def main(model: Annotated[str, Positional, arg(metavar="MODEL")], /) -> None:
   """Prints the figures as JSON."""
   answers, gold, own = found(model)
   rights, curve = 0, []
@@ -53,4 +57,4 @@ def main(model: str) -> None:
 
 
 if __name__ == "__main__":
-  main(sys.argv[1])
+  sys.exit(script(main, "python -m data.everyday.score"))

@@ -57,7 +57,6 @@ _ALSO = {
   "football player": ("footballer",),
   "businessperson": ("entrepreneur",),
   "religious leader": ("religious figure",),
-  "film maker": ("filmmaker",),
   "deity": ("god",),
   "television program": ("TV series", "television series"),
   "revolutionist": ("revolutionary",),
@@ -71,7 +70,6 @@ _ALSO = {
   "car": ("automobile",),
   "bacteria": ("bacterium",),
   "monarch": ("king or queen",),
-  "team": ("sports team",),
 }
 # Words that pages are said to be, which in WordNet mostly are something else, and what they are.
 _SAID = {

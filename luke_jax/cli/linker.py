@@ -13,7 +13,7 @@ from rich.progress import DownloadColumn, Progress, TimeRemainingColumn, Transfe
 from tyro.conf import Positional, arg
 
 from luke_jax.convert.published import ENGLISH, PUBLISHED
-from luke_jax.convert.reading import named_directory, read_model
+from luke_jax.convert.reading import named_directory, read, read_model
 from luke_jax.convert.tensors import weights_hash
 from luke_jax.errors import InputError, check_whole
 from luke_jax.files import Path, in_bucket, read_json, remove, sync_all, write_json
@@ -73,7 +73,7 @@ HOURS, TRAINING = (2.0, 6.5), 0.5
 
 
 def run(
-  wiki: Annotated[str, Positional, arg(metavar="WIKI")] = "",
+  wiki: Annotated[str | None, Positional, arg(metavar="WIKI")] = None,
   /,
   *,
   output: Path,
@@ -85,10 +85,10 @@ def run(
 ) -> int:
   """Makes a linker of a catalogue of your own, without training, or of a wiki.
 
-  Of a wiki it fetches the latest dump, and does `wiki build`, `wiki export`, `entities describe`
-  and `train linking`. OUTPUT is then a model with all that it knows: a folder that can be moved,
-  linked with and served. What it was made of lies in OUTPUT.making, which may be deleted. After an
-  interruption the same command continues.
+  OUTPUT is then a model with all that it knows: a folder that can be moved, linked with and served;
+  where one of a catalogue is, english has to be. Of a wiki the command fetches the latest dump,
+  and does `wiki build`, `wiki export`, `entities describe` and `train linking`. What it was made of
+  lies in OUTPUT.making, which may be deleted; after an interruption the same command continues.
 
       luke-jax linker --entities mine.jsonl --output my-linker
       luke-jax linker simplewiki --output my-linker
@@ -97,27 +97,31 @@ def run(
   Args:
     wiki: Name of the wiki's database, as simplewiki, enwiki or dewiki.
     output: Folder for the linker.
-    entities: File of the catalogue, in place of a wiki: a line is an object of JSON with a name,
-      and perhaps a description, aliases, an id, sentences that say something of the entity, and as
-      weight how often it is meant beside others of its name.
+    entities: File of the catalogue: lines of JSON with a name, and perhaps a description, aliases,
+      an id, sentences that say something of the entity, and as weight how often it is meant beside
+      others of its name; or CSV with name, description, aliases (with ; between), weight and id.
     source: Address of a server with the folders of Wikimedia's.
-    model: Directory or name of the model that describes entities and is trained, english if none is
-      given; it knows English alone. With --entities of the linker: english/linking.
+    model: For a wiki, the directory or name of the model that describes entities and is trained:
+      english, which knows no other language. For a catalogue, the linker: english/linking.
     workers: Processes that read the dump; as many as there are cores if none is given.
     examples: About how many paragraphs to train on.
   """
-  workers = workers if workers is not None else os.cpu_count() or 1
-  check_whole(1, **{"--workers": workers, "--examples": examples})
-  if bool(wiki) == (entities is not None):
-    expected = "expected the name of a wiki, as simplewiki, or --entities FILE"
-    raise InputError(f"WIKI: {wiki or 'none'}; {expected}{', not both' * bool(wiki)}")
+  either = "expected the name of a wiki, as simplewiki, or --entities FILE"
+  if wiki is not None and entities is not None:
+    raise InputError(f"WIKI: {wiki}; {either}, not both")
   if in_bucket(output):
     raise InputError(f"{output}: a bucket; expected a folder of this machine, to copy afterwards")
   if output.exists():
     raise InputError(f"{output}: exists; expected a new folder for the linker")
   if entities is not None:
+    if (source, workers, examples) != (MIRROR, None, 20000):
+      raise InputError("--from, --workers, --examples: of a wiki; expected none with --entities")
     return of_catalogue(entities, output, model or Path(LINKING))
+  if wiki is None:
+    raise InputError(f"WIKI: none; {either}")
   model = model or Path(ENGLISH.name)
+  workers = workers if workers is not None else os.cpu_count() or 1
+  check_whole(1, **{"--workers": workers, "--examples": examples})
   check_model(model)
   console, making = Console(stderr=True), output.with_name(f"{output.name}.making").resolve()
   try:
@@ -149,7 +153,7 @@ def of_catalogue(file: Path, output: Path, model: Path) -> int:
   """Makes a linker of the entities of a file, which are described and nothing else."""
   begun = time.monotonic()
   own, directory = read_own(file), named_directory(model)
-  parts = read_model(directory)
+  parts = read(directory)
   head, start = parts.network.head, parts.start
   if (
     not isinstance(head, LinkingHead)
@@ -159,6 +163,7 @@ def of_catalogue(file: Path, output: Path, model: Path) -> int:
     expected = f"expected adapters over the model that describes entities, as {LINKING} has them"
     raise InputError(f"{model}: not such a linker; {expected}")
   print(f"{file}: {len(own):,} entities to describe", file=sys.stderr)
+  output.resolve().parent.mkdir(parents=True, exist_ok=True)
   with new_folder(output.resolve().parent, f".{output.name}-") as made:
     whole = made / "linker"
     shutil.copytree(directory, whole, ignore=shutil.ignore_patterns(KNOWLEDGE))

@@ -26,7 +26,7 @@ from luke_jax.formats.shards import read_table
 
 DOC_BIN = ".spacy"
 SPREADSHEETS = (".tsv", ".csv")
-SEVERAL = ("labels", "answers")  # columns whose cells may hold several
+SEVERAL = ("labels", "answers", "aliases")  # columns whose cells may hold several
 # What others call our columns.
 _NAMES = {"context": "text", "answer": "answers", "label": "labels", "type": "labels"}
 BETWEEN = ";"

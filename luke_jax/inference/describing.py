@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
+from rich.progress import track
 
 from luke_jax.convert.parts import ModelParts
 from luke_jax.convert.reading import read_model
@@ -29,6 +30,7 @@ from luke_jax.tasks.linking.knowledge import (
   write_knowledge,
 )
 from luke_jax.tasks.linking.names import NONE, Meanings, NameSums, NameTable, key_of, names_in
+from luke_jax.terminal import Console
 from luke_jax.text.tokenizer import Bounds
 from luke_jax.wiki.export.read import read_pages, read_sentences
 from luke_jax.wiki.export.tables import ExportedLink, ExportedPage, ExportedSentence, table_files
@@ -44,6 +46,7 @@ FROM_WIKIDATA = 0.25  # of a link: how much a label or an alias counts
 OWN = ("own-title", "own-short")  # sources of names on the page that they mean
 OF_A_PAGE = 2  # paragraphs of each page among the examples
 COUNTED = 10000  # pages on which occurrences of names are counted
+AT_ONCE = 1024  # texts of one's own entities
 ALIKE_VECTORS = 0.99  # product of an entity's vectors, both by the same model
 
 
@@ -176,7 +179,9 @@ def own_vectors(model: ModelParts, added: Sequence[OwnEntity]) -> np.ndarray:
     texts += told
     of += [number] * len(told)
   total = np.zeros((len(added), model.config.hidden_size), np.float32)
-  np.add.at(total, of, encode(model, texts))
+  parts = [slice(x, x + AT_ONCE) for x in range(0, len(texts), AT_ONCE)]
+  for part in track(parts, "describing", console=Console(stderr=True), disable=len(parts) < 2):
+    np.add.at(total, of[part], encode(model, texts[part]))
   return total / np.maximum(np.linalg.norm(total, axis=-1, keepdims=True), 1e-9)
 
 

@@ -124,7 +124,13 @@ def test_a_dump_that_is_being_made_and_a_full_disk(mirror, tmp_path, capsys, mon
     ([], [], "mine.jsonl: no entities; expected one on each line\n"),
     ([], [{"description": "a firm"}], "mine.jsonl: line 1: name: missing"),
     ([], [{"name": "Nordvik"}] * 2, "mine.jsonl: 'Nordvik': twice; expected each id"),
-    ([], [{"name": "Nordvik", "weight": 0}], "line 1: weight: 0; expected a number above 0\n"),
+    (
+      [],
+      [{"name": "Nordvik", "weight": 0}],
+      "line 1: weight: 0; expected a number from 1e-12 to 1e+12\n",
+    ),
+    ([], [{"name": "Nordvik", "weight": float("nan")}], "line 1: weight: nan; expected a number"),
+    (["--workers", "2"], [{"name": "Nordvik"}], "of a wiki; expected none with --entities\n"),
     ([], [{"name": "Nordvik"}], "sample_model: not such a linker; expected adapters over"),
   ],
 )
@@ -140,7 +146,7 @@ def test_what_is_no_catalogue(given, lines, fault, tmp_path, capsys):
 
 
 @pytest.mark.slow
-def test_a_catalogue_is_linked_without_training(tmp_path, capsys):
+def test_a_catalogue_is_linked_without_training(minilm, tmp_path, capsys):
   """Its entities are told apart by what they are, and what is none of them is left out."""
   mine = [
     {"name": "Nordvik", "description": "a firm that ships bearings", "id": "C-1"},

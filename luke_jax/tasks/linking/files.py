@@ -14,6 +14,8 @@ from luke_jax.text.tokenizer import Bounds
 
 FIELDS = ("mentions", "annotated")
 OPTIONAL_TYPES = ("DATETIME", "QUANTITY")  # of ELEVANT's labels, which need not be linked
+OWN_COLUMNS = ("name", "description", "aliases", "weight")  # of entities of one's own
+LEAST_WEIGHT = 1e-12
 DEEPEST = 10  # names that lie in each other
 _ITEM = re.compile(r"Q\d+")
 Candidates = tuple[tuple[str, float], ...]  # titles, and how often the name means them
@@ -207,27 +209,37 @@ class OwnEntity:
 
 
 def read_own(file: Path) -> list[OwnEntity]:
-  """Reads the user's entities: lines of JSON."""
-  own = read_records(file, _own, Faults())
+  """Reads the user's entities: lines of JSON, or rows of a spreadsheet."""
+  own = read_records(file, _own, Faults(), OWN_COLUMNS)
   if not own:
     raise InputError(f"{file}: no entities; expected one on each line")
-  keys = [x.id or x.name for x in own]
+  keys = [" ".join((x.id or x.name).split()) for x in own]
   if twice := next((key for key, count in Counter(keys).items() if count > 1), None):
     raise InputError(f"{file}: {twice!r}: twice; expected each id, or name without an id, once")
   return own
 
 
 def _own(value: Any, id: str, place: str) -> OwnEntity:
-  check_fields(value, ("name", "description", "aliases", "sentences", "weight"), place)
-  name = string(value, "name", place).strip()
+  check_fields(value, (*OWN_COLUMNS, "sentences"), place)
+  name = " ".join(string(value, "name", place).split())
   if not name:
     raise InputError(f"{place}: name: empty; expected the entity's name")
   description = string(value, "description", place) if "description" in value else ""
   aliases, sentences = (_strings(value, field, place) for field in ("aliases", "sentences"))
-  weight = value.get("weight", 1.0)
-  if type(weight) not in (int, float) or not 0 < weight < 1e12:
-    raise InputError(f"{place}: weight: {weight!r:.60}; expected a number above 0")
+  aliases = tuple(" ".join(x.split()) for x in aliases)
+  weight = _weight(value.get("weight", 1.0), place)
   return OwnEntity(name, description, aliases, id if "id" in value else None, sentences, weight)
+
+
+def _weight(given: Any, place: str) -> float:
+  try:
+    weight = float(given or 1) if isinstance(given, str) else given
+  except ValueError:
+    weight = given
+  if type(weight) not in (int, float) or not LEAST_WEIGHT <= weight <= 1 / LEAST_WEIGHT:
+    expected = f"expected a number from {LEAST_WEIGHT:g} to {1 / LEAST_WEIGHT:g}"
+    raise InputError(f"{place}: weight: {given!r:.60}; {expected}")
+  return float(weight)
 
 
 def _strings(value: Any, field: str, place: str) -> tuple[str, ...]:
