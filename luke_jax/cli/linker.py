@@ -12,7 +12,8 @@ from typing import Annotated, NamedTuple
 from rich.progress import DownloadColumn, Progress, TimeRemainingColumn, TransferSpeedColumn
 from tyro.conf import Positional, arg
 
-from luke_jax.convert.published import ENGLISH, PUBLISHED
+from luke_jax import english
+from luke_jax.convert.published import PUBLISHED
 from luke_jax.convert.reading import named_directory, read, read_model
 from luke_jax.convert.tensors import weights_hash
 from luke_jax.errors import InputError, check_whole
@@ -28,7 +29,7 @@ from luke_jax.terminal import Console
 from luke_jax.text.tokenizer_files import has_tokenizer
 from luke_jax.training.metrics import summary_line
 
-LINKING = "english/linking"  # of the box: links the names of any catalogue
+LINKING = f"{english.NAME}/{english.LINKING}"  # links the names of any catalogue
 MIRROR = "https://dumps.wikimedia.org"
 PAGES, ITEMS = "pages-articles-multistream.xml.bz2", "page_props.sql.gz"
 _SUM = re.compile(r"^([0-9a-f]{40}) [ *](([a-z0-9_]+)-(\d{8}|latest)-(\S+))$", re.MULTILINE)
@@ -119,7 +120,7 @@ def run(
     return of_catalogue(entities, output, model or Path(LINKING))
   if wiki is None:
     raise InputError(f"WIKI: none; {either}")
-  model = model or Path(ENGLISH.name)
+  model = model or Path(english.NAME)
   workers = workers if workers is not None else os.cpu_count() or 1
   check_whole(1, **{"--workers": workers, "--examples": examples})
   check_model(model)

@@ -4,13 +4,14 @@ from luke_jax.errors import InputError
 from luke_jax.files import Path
 
 NAME = "english"
-TASKS = ("ner", "labels", "qa", "facts", "typing")  # each a folder here
+# Each a folder here: those that answer by themselves, and one that needs a catalogue.
+TASKS, LINKING = ("ner", "labels", "qa", "facts", "typing"), "linking"
 
 
 def directory(task: str) -> Path:
   """Returns the directory of the adapter for a task."""
-  if task not in TASKS:
-    names = ", ".join(f"{NAME}/{task}" for task in TASKS)
+  if task not in (*TASKS, LINKING):
+    names = ", ".join(f"{NAME}/{task}" for task in (*TASKS, LINKING))
     raise InputError(f"{NAME}/{task}: no such model; expected one of {names}")
   return Path(__file__).parent / task
 

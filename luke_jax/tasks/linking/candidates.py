@@ -142,7 +142,7 @@ def entity_of(mention: LinkedMention, knowledge: Knowledge) -> int:
   return knowledge.id_of(mention.title) if by_item == NONE and mention.title else by_item
 
 
-WITHHELD = 10  # one name in so many is read without its entity when scores are fitted
+WITHHELD = 10  # one name in so many is trained without its entity, so that none of them is right
 TRUSTS = (1.0, 0.75, 0.5, 0.25, 0.0)
 
 

@@ -150,7 +150,7 @@ def open_knowledge(folder: str) -> Knowledge:
   if not folder:
     raise InputError(
       "task.knowledge: empty; expected a folder that luke-jax entities describe made, as --set"
-      " task.knowledge=FOLDER"
+      " task.knowledge=FOLDER, or a linker with its own: luke-jax linker --entities FILE makes one"
     )
   return Knowledge(Path(folder))
 

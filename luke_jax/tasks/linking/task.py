@@ -22,6 +22,7 @@ from luke_jax.tasks.evaluation import Evaluation
 from luke_jax.tasks.linking import score
 from luke_jax.tasks.linking.candidates import (
   IDS,
+  WITHHELD,
   CandidateVectors,
   alone,
   candidates_of,
@@ -72,7 +73,6 @@ class EntityLinking(TextTask):
   offset: float = 0.0  # that is added to these
   find: bool = False  # find names also where examples have them
   fill: bool = False  # names with one candidate get random others, as in training
-  left_out: float = 0.1  # share of names that are trained without their entity, with others alone
   withhold: bool = False  # no name has its own entity among its candidates
   refuse: bool = True  # a name may mean none of its candidates
   padded_mean: bool = False  # the loss is a mean over as many names a row as the fullest one has
@@ -94,8 +94,7 @@ class EntityLinking(TextTask):
     for name, (number, least) in least_of.items():
       if type(number) is not int or number < least:
         raise InputError(f"{name}: {number!r}; expected a whole number from {least}")
-    shares = {"threshold": self.threshold, "trust": self.trust, "left_out": self.left_out}
-    for name, share in shares.items():
+    for name, share in (("threshold", self.threshold), ("trust", self.trust)):
       if not 0 <= share <= 1:
         raise InputError(f"{name}: {share!r}; expected a number from 0 to 1")
     if self.knowledge and "://" not in self.knowledge:
@@ -282,13 +281,13 @@ class EntityLinking(TextTask):
   ) -> Candidates:
     """Returns candidates to train on.
 
-    Some names, by `left_out`, are without the right one. Half of the names that have one candidate get random
+    One name in ten is without the right one. Half of the names that have one candidate get random
     others beside it, so that descriptions are read, and the rest are as they will be.
     """
     seed = _seed(place)
     rng = np.random.default_rng(seed)
     ids, priors = candidates
-    withheld = self.left_out > 0 and seed % round(1 / self.left_out) == 0
+    withheld = seed % WITHHELD == 0
     if len(ids) == 1:
       alone = bool(rng.integers(2))
       drawn = rng.integers(0, len(knowledge), self.candidates, np.int32)
