@@ -11,8 +11,10 @@ from mirror import served, write_mirror
 
 from luke_jax.cli import linker, main
 from luke_jax.cli.linker import DumpFile
+from luke_jax.files import Path as FilesPath
 from luke_jax.files import fetch as fetching
 from luke_jax.files.locks import locked
+from luke_jax.tasks.linking.files import OwnEntity, read_own
 
 DATA = Path(__file__).parents[2] / "data"
 WIKI = DATA / "sample_wiki"
@@ -143,6 +145,16 @@ def test_what_is_no_catalogue(given, lines, fault, tmp_path, capsys):
   said = capsys.readouterr().err
   assert fault in said and said.count("\n") == 1
   assert not list(tmp_path.glob("*x*"))
+
+
+def test_a_catalogue_may_be_a_spreadsheet(tmp_path):
+  rows = "id,name,description,aliases,weight\nC-1,Nordvik,a firm,Nordvik  AS; NV,20\n"
+  rows += "C-2,Nordvik,,,\n"
+  (tmp_path / "mine.csv").write_text(rows)
+  assert read_own(FilesPath(tmp_path / "mine.csv")) == [
+    OwnEntity("Nordvik", "a firm", ("Nordvik AS", "NV"), "C-1", weight=20.0),
+    OwnEntity("Nordvik", id="C-2"),
+  ]
 
 
 @pytest.mark.slow

@@ -53,3 +53,5 @@ def test_they_are_right_about_a_sentence(minilm):
   assert best.text == "Pierre Curie"
   none = luke_jax.load("english/qa").predict(TEXT, question="How tall is the Eiffel Tower?")[0]
   assert none.text == ""
+  (kind,) = luke_jax.load("english/labels").predict("I live in London.", labels=["city"])
+  assert (kind.text, kind.label) == ("London", "city")
