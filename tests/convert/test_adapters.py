@@ -311,7 +311,8 @@ def test_an_adapter_without_a_part_of_what_it_changed_is_refused(saved, backbone
   with safe_open(file, framework="np") as opened:
     metadata = opened.metadata()
   tensors = read_safetensors(file)
-  changed = next(name for name in tensors if name.startswith("change/"))
+  paths = (x.removeprefix("change/") for x in sorted(tensors) if x.startswith("change/"))
+  changed = next(f"change/{x}" for x in paths if f"scale/{x}" not in tensors)  # in 32 bits
   rest = {name: x for name, x in tensors.items() if name != changed}
   save_file(rest, file, metadata=metadata)
   with pytest.raises(InputError, match=f"damaged: {changed}: missing"):
