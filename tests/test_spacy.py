@@ -171,8 +171,8 @@ def test_labels_are_looked_for_as_one_asks_for_them(minilm):
   nlp.add_pipe(
     "luke_jax", config={"model": "english/labels", "labels": {"band": "a group that plays music"}}
   )
-  doc = nlp("The Rolling Stones played in France.")
-  assert [(ent.text, ent.label_) for ent in doc.ents] == [("The Rolling Stones", "band")]
+  doc = nlp("Pink Floyd played in France.")
+  assert [(ent.text, ent.label_) for ent in doc.ents] == [("Pink Floyd", "band")]
 
 
 def test_a_fault_goes_to_the_pipelines_handler(nlp, monkeypatch):
