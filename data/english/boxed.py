@@ -6,16 +6,14 @@ WNUT-17 without what is hidden, and that of Re-DocRED with all. FOLDER is datase
 """
 
 import dataclasses
-import shutil
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import luke_jax
+from data import box
 from luke_jax import files
-from luke_jax.convert.adapters import save_adapter
-from luke_jax.convert.card import with_record
 from luke_jax.formats.files import Faults
 from luke_jax.inference.predicting import predictions
 from luke_jax.inference.settings import ENTRY, KEY, SURE, task_of
@@ -29,7 +27,6 @@ TESTS = {"CrossNER": "test_crossner", "WNUT-17": "test_wnut17", "Re-DocRED": "te
 DEVS = ("dev_timed", "dev_redocred")
 LICENCE = "CrossNER, MIT; WNUT-17, CC BY 4.0; Universal NER of English EWT, CC BY-SA 4.0; "
 LICENCE += "Re-DocRED, MIT; texts of Wikipedia, CC BY-SA"
-NOTICE = "No text of the data is in the files: [the notice](../NOTICE.md) of the box."
 
 
 def main(adapter: str, target: Path, folder: Path) -> None:
@@ -40,7 +37,7 @@ def main(adapter: str, target: Path, folder: Path) -> None:
   model = dataclasses.replace(model, rest={**model.rest, KEY: ours})
   answers = [y for x in DEVS for y in scored(model, folder / f"{x}.jsonl").answers]
   ours[ENTRY] = list(measured(answers)[0])
-  record = {**ours["run"], "data_licence": LICENCE}
+  record = {**ours["run"]}
   record["scores"] = {"dev": record["scores"]["dev"]}
   parts = "{0}_timed.jsonl, {0}_redocred.jsonl"
   record["data"] = [{**x, "file": parts.format(x["split"])} for x in record["data"]]
@@ -51,11 +48,7 @@ def main(adapter: str, target: Path, folder: Path) -> None:
     known = {"split": split, "file": path.name, "examples": len(tested.wanted)}
     record["data"] = [*record["data"], {**known, "sha256": files.sha256(files.Path(path))}]
     print(split, record["scores"][split], f"{calibration_error(tested.answers):.3f}")
-  shutil.rmtree(target, ignore_errors=True)
-  save_adapter(with_record(model, record), target)
-  card = target / "README.md"
-  told = card.read_text(encoding="utf-8").replace(f"{LICENCE}.", f"{LICENCE}. {NOTICE}")
-  card.write_text(told, encoding="utf-8")
+  box.write(model, record, LICENCE, target)
 
 
 def scored(model: Model, path: Path, hidden: Sequence[str] = HIDDEN) -> Evaluation:

@@ -4,17 +4,14 @@ The adapter is that of a training of linking, whose knowledge stays behind.
 """
 
 import dataclasses
-import shutil
 import sys
 from pathlib import Path
 
 import luke_jax
-from luke_jax.convert.adapters import save_adapter
-from luke_jax.convert.card import with_record
+from data import box
 from luke_jax.inference.settings import KEY
 
 LICENCE = "pages of the English Wikipedia, CC BY-SA"
-NOTICE = "No text of the data is in the files: [the notice](../NOTICE.md) of the box."
 THRESHOLD = 0.7  # from which four of five are right among names with several entries of WordNet
 
 
@@ -25,13 +22,9 @@ def main(adapter: str, target: Path) -> None:
   kept = {name: x for name, x in ours["settings"].items() if name != "knowledge"}
   ours["settings"] = {**kept, "threshold": THRESHOLD}
   model = dataclasses.replace(model, rest={**model.rest, KEY: ours})
-  record = {**ours["run"], "data_licence": LICENCE}
+  record = {**ours["run"]}
   record["settings"] = {x: y for x, y in record["settings"].items() if x != "task.knowledge"}
-  shutil.rmtree(target, ignore_errors=True)
-  save_adapter(with_record(model, record), target)
-  card = target / "README.md"
-  told = card.read_text(encoding="utf-8").replace(f"{LICENCE}.", f"{LICENCE}. {NOTICE}")
-  card.write_text(told, encoding="utf-8")
+  box.write(model, record, LICENCE, target)
 
 
 if __name__ == "__main__":

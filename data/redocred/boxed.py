@@ -7,16 +7,14 @@ datasets/redocred unless it is given.
 """
 
 import dataclasses
-import shutil
 import sys
 from pathlib import Path
 
 import numpy as np
 
 import luke_jax
+from data import box
 from luke_jax import files
-from luke_jax.convert.adapters import save_adapter
-from luke_jax.convert.card import with_record
 from luke_jax.formats.files import Faults
 from luke_jax.inference.predicting import predictions
 from luke_jax.inference.settings import KEY, SURE, task_of
@@ -27,7 +25,6 @@ from luke_jax.tasks.facts.files import read
 from .score import LEAST, matched
 
 LICENCE = "Re-DocRED, MIT; texts of Wikipedia, CC BY-SA"
-NOTICE = "No text of the data is in the files: [the notice](../NOTICE.md) of the box."
 SHARE, FEWEST = 0.92, 100  # of the facts that are right, and the facts that tell
 
 
@@ -52,13 +49,8 @@ def main(adapter: str, target: Path, names: str, folder: Path) -> None:
   changed = dataclasses.replace(model, rest={**model.rest, KEY: ours})
   task = task_of(changed)
   of_dev = task.evaluate(dev, [x for _, x in predictions(changed, task, dev)]).scores
-  record = {**ours["run"], "data_licence": LICENCE, "scores": {"dev": dict(of_dev)}}
-  if target.exists():
-    shutil.rmtree(target)
-  save_adapter(with_record(changed, record), target)
-  card = target / "README.md"
-  text = card.read_text(encoding="utf-8").replace(f"{LICENCE}.", f"{LICENCE}. {NOTICE}")
-  card.write_text(text, encoding="utf-8")
+  record = {**ours["run"], "scores": {"dev": dict(of_dev)}}
+  box.write(changed, record, LICENCE, target)
   right = f"{count + 1} facts of dev, {precision[count]:.1%} right"
   print(f"{target}: sure from {ours[SURE]}: {right}")
 

@@ -5,22 +5,19 @@ WNUT-17, of which nothing is trained on, and its card has the scores of their te
 """
 
 import dataclasses
-import shutil
 import sys
 from pathlib import Path
 from typing import Any
 
 import luke_jax
+from data import box
 from data.english.zero_shot import asking, evaluation_of, meaning, sets
 from luke_jax import files
-from luke_jax.convert.adapters import save_adapter
-from luke_jax.convert.card import with_record
 from luke_jax.inference.settings import KEY
 from luke_jax.tasks.calibration import calibration_error
 
 LICENCE = "pages of the English Wikipedia, CC BY-SA; labels and descriptions of CoDEx's types, MIT,"
 LICENCE += " from Wikidata, CC0; WordNet 3.1, WordNet's licence; Re-DocRED, MIT"
-NOTICE = "No text of the data is in the files: [the notice](../NOTICE.md) of the box."
 
 
 def main(adapter: str, target: Path, originals: Path) -> None:
@@ -29,7 +26,7 @@ def main(adapter: str, target: Path, originals: Path) -> None:
   ours = dict(model.rest[KEY])
   ours["settings"] = {**ours["settings"], **meaning(model, originals, "dev")}
   model = dataclasses.replace(model, rest={**model.rest, KEY: ours})
-  record: dict[str, Any] = {**ours["run"], "data_licence": LICENCE}
+  record: dict[str, Any] = {**ours["run"]}
   record["start"] = {**record["start"], "language": "en"}
   for name, path, labels in sets(originals, "test"):
     split = "WNUT-17" if name == "wnut17" else f"CrossNER {name}"
@@ -39,11 +36,7 @@ def main(adapter: str, target: Path, originals: Path) -> None:
     known = {"split": split, "file": path.name, "examples": len(found.wanted)}
     record["data"] = [*record["data"], {**known, "sha256": files.sha256(files.Path(path))}]
     print(split, of_split, f"{calibration_error(found.answers):.3f}", flush=True)
-  shutil.rmtree(target, ignore_errors=True)
-  save_adapter(with_record(model, record), target)
-  card = target / "README.md"
-  told = card.read_text(encoding="utf-8").replace(f"{LICENCE}.", f"{LICENCE}. {NOTICE}")
-  card.write_text(told, encoding="utf-8")
+  box.write(model, record, LICENCE, target)
 
 
 if __name__ == "__main__":

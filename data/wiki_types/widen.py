@@ -101,7 +101,7 @@ _COARSE = {
 
 
 class Widening:
-  """What WordNet adds to typed names, and its own names and nouns in texts."""
+  """Kinds of WordNet for typed names, and its own names and nouns in texts."""
 
   def __init__(self, wordnet: WordNet):
     self.wordnet, self.names = wordnet, wordnet.names()

@@ -101,7 +101,8 @@ def test_faulty_entities_of_ones_own_are_named(lines, fault, knowledge, tmp_path
 
 
 def test_an_entity_may_share_a_pages_title_if_it_has_an_id(knowledge, tmp_path):
-  lines = [{"name": "New Castrel 3", "description": "a boat", "id": id} for id in ("C-1", "C-2")]
+  boat = {"name": "New Castrel 3", "description": "a boat"}
+  lines = [boat | {"id": "C-1", "weight": 3}, boat | {"id": "C-2"}]
   (tmp_path / "own.jsonl").write_text("".join(json.dumps(x) + "\n" for x in lines))
   own = ["entities", "own", str(knowledge), str(tmp_path / "own.jsonl"), "--model", MODEL]
   assert main([*own, "--output", str(tmp_path / "more")]) == 0
@@ -109,6 +110,8 @@ def test_an_entity_may_share_a_pages_title_if_it_has_an_id(knowledge, tmp_path):
   assert set(more.candidates("New Castrel 3").ids.tolist()) == {more.id_of("New Castrel 3"), 49, 50}
   assert (more.id_of("C-1"), more.id_of("C-2")) == (49, 50) and more.id_of("New Castrel 3") < 49
   assert more.about(50).item == "C-2"
+  priors = dict(zip(*(x.tolist() for x in more.candidates("New Castrel 3")), strict=True))
+  assert max(priors, key=priors.__getitem__) == 49 and priors[49] == pytest.approx(3 * priors[50])
 
 
 def test_sentences_say_what_an_entity_is_beside_its_description(knowledge, tmp_path):
