@@ -239,6 +239,23 @@ def as_system(config: Config, system: type[System]) -> Config:
   return changed
 
 
+def on_mpnet(config: Config) -> Config:
+  """Returns what returns the experiment with MPNet in the place of MiniLM: `english-base`."""
+
+  def changed() -> Experiment:
+    plain, start = config(), published("mpnet")
+    return dataclasses.replace(
+      plain,
+      model=start_sizes(type(plain.task), start),
+      task=dataclasses.replace(plain.task, text=str(start)),
+      running=Running(),
+      optimizer=dataclasses.replace(plain.optimizer, learning_rate=1e-3, adapter=8),
+      run=dataclasses.replace(plain.run, start=str(start)),
+    )
+
+  return changed
+
+
 def fresh(config: Config, model: System, words: int | None = None) -> Config:
   """Returns what returns the experiment with a small system from nothing, and its vocabulary."""
   text = f"datasets/tokenizers/{'roberta' if model is ROBERTA else 'sentencepiece'}"
@@ -306,6 +323,7 @@ ROWS = {
   "typing-roberta": english("English: typing", fresh(typing, ROBERTA), NO_ROBERTA, "run.epochs=5"),
   "typing-xlm-r": english("English: typing", fresh(typing, XLM_R, 256), NO_XLM_R, "run.epochs=5"),
   "ner-box": english("English: ner, dates too", names_and_times, "MiniLM"),
+  "ner-base": english("English: ner, dates too", on_mpnet(names_and_times), "MPNet"),
   "ner-bert": english("English: ner", ner, "MiniLM"),
   "ner-luke": english("English: ner", as_system(ner, LukeConfig), LUKE),
   "qa-bert": english("English: qa", qa, "MiniLM"),

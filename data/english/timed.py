@@ -2,7 +2,7 @@
 
 Writes datasets/english/ner/train_timed.jsonl and dev_timed.jsonl: the sentences of train.jsonl and
 dev.jsonl with the TIME and NUM that MODEL finds outside of the names that people marked. MODEL is a
-run of experiments/english.py:ner-box that learned from train_redocred.jsonl alone.
+run of experiments/english.py:ner-box that learned from train_redocred.jsonl alone, or english/ner.
 """
 
 import json
@@ -12,6 +12,7 @@ from pathlib import Path
 import luke_jax
 
 FOLDER = Path("datasets/english/ner")
+KINDS = ("TIME", "NUM")  # added
 LEAST = 0.5  # score, as MODEL computes it
 
 
@@ -22,12 +23,12 @@ def main(model: str) -> None:
     lines = (FOLDER / f"{split}.jsonl").read_text(encoding="utf-8").splitlines()
     examples = [x for x in map(json.loads, lines) if max(map(len, x["text"].split())) < 60]
     added = 0
-    for x, found in zip(examples, names.predict([x["text"] for x in examples]), strict=True):
+    answers = names.predict([x["text"] for x in examples], labels=KINDS)
+    for x, found in zip(examples, answers, strict=True):
       new = [
         [y.start, y.end, y.label]
         for y in found
-        if y.label in ("TIME", "NUM")
-        and y.score >= LEAST
+        if y.score >= LEAST
         and all(y.end <= start or end <= y.start for start, end, _ in x["spans"])
       ]
       x["spans"], added = sorted(x["spans"] + new), added + len(new)
