@@ -50,10 +50,8 @@ def ner(originals: Path) -> Examples:
       _add_names(found, split, "crossner", sentences, names)
     sentences = read_columns(originals / "wnut17" / WNUT[split])
     _add_names(found, split, "wnut17", sentences, WNUT_TYPES)
-  uner = originals / "uner_en_ewt" / "dev.iob2"
-  if uner.exists():  # `english/ner` has it, `english-base/ner` not
-    sentences = read_columns(uner, word=1, tag=2)
-    _add_names(found, "train", "uner", sentences, {name: name for name in ("PER", "LOC", "ORG")})
+  uner = read_columns(originals / "uner_en_ewt" / "dev.iob2", word=1, tag=2)
+  _add_names(found, "train", "uner", uner, {name: name for name in ("PER", "LOC", "ORG")})
   other = _usually_misc(found["train"])
   for split, documents in split_documents(originals / "redocred").items():
     found[f"{split}_redocred"] = [x for d in documents for x in _sentences(d.example, other)]

@@ -52,6 +52,7 @@ _TABLES = tomllib.loads(
 )
 PUBLISHED = {name: Published(name, **fields) for name, fields in _TABLES.items()}
 ENGLISH = PUBLISHED["english"]
+PUBLISHED["mpnet"] = PUBLISHED["english-base"]  # the same under the name of its system
 KEPT = ("README.md", "LICENSE", "NOTICE")  # too, whatever their text
 
 

@@ -15,7 +15,7 @@ import numpy as np
 from luke_jax.errors import InputError, not_installed
 from luke_jax.files import Path
 from luke_jax.formats.datasets import ARROW, PARQUET, is_table, label_names, named
-from luke_jax.formats.files import HEAD, check_head, lines_of
+from luke_jax.formats.files import HEAD, check_head, lines_of, not_utf_8
 
 TEXTS, PACKED = ".txt", (".gz", ".zst")
 FORMS = "Parquet, Arrow, or .jsonl or .txt, also as .gz or .zst"
@@ -48,6 +48,24 @@ def rows(path: Path, columns: Sequence[str] | None = None) -> Iterator[tuple[str
 
   Of Parquet other columns than those named are not read.
   """
+  for place, row in _rows(path, columns):
+    if isinstance(row, InputError):
+      raise row
+    yield place, row
+
+
+def rows_and_faults(path: Path) -> Iterator[tuple[str, Any]]:
+  """Yields the rows of a shard as `rows` does, and an InputError for each that cannot be read.
+
+  If the file cannot be read to its end, one stands for the rest.
+  """
+  try:
+    yield from _rows(path)
+  except InputError as fault:
+    yield str(path), fault
+
+
+def _rows(path: Path, columns: Sequence[str] | None = None) -> Iterator[tuple[str, Any]]:
   with _readable(path), path.open("rb") as file:
     if is_table(path):
       batches = _table(path, file, columns)[1]
@@ -59,10 +77,25 @@ def rows(path: Path, columns: Sequence[str] | None = None) -> Iterator[tuple[str
       content = zstd_library(f"to read {path}").ZstdFile(file)
     opened, text = io.BufferedReader(content), TEXTS in path.suffixes[-2:]
     check_head(opened.peek(HEAD), path)
-    with io.TextIOWrapper(opened, encoding="utf-8-sig") as decoded:
+    with io.TextIOWrapper(opened, encoding="utf-8-sig", errors="surrogateescape") as decoded:
       for number, line in lines_of(decoded, str(path)):
+        place = f"{path}: line {number}"
+        try:
+          line.encode("utf-8")
+        except UnicodeEncodeError:
+          yield place, _not_utf_8(line, path, number)
+          continue
         if line.strip():
-          yield f"{path}: line {number}", {"text": line} if text else line
+          yield place, {"text": line} if text else line
+
+
+def _not_utf_8(line: str, path: Path, number: int) -> InputError:
+  """Returns what is wrong with a line, whose other bytes are kept as half pairs."""
+  try:
+    line.encode("utf-8", "surrogateescape").decode("utf-8")
+  except UnicodeDecodeError as fault:
+    return not_utf_8(fault, str(path), number - 1)
+  raise AssertionError(line)  # half a pair is no text of a file
 
 
 @contextlib.contextmanager

@@ -19,7 +19,7 @@ from luke_jax.errors import InputError
 from luke_jax.files import Path, in_bucket, is_part, sample, sizes, whole
 from luke_jax.files.locks import locked
 from luke_jax.formats.files import Faults, Text, json_object, of_corpus, read_text
-from luke_jax.formats.shards import FORMS, output_name, plain, rows, schema_with, written
+from luke_jax.formats.shards import FORMS, output_name, plain, rows_and_faults, schema_with, written
 from luke_jax.inference.batches import CompiledShapes, compiled_shapes, on_all_devices
 from luke_jax.inference.predicting import Abstaining, predictions
 from luke_jax.inference.settings import task_of
@@ -94,17 +94,17 @@ def embedder(model: ModelParts, pool: Pool) -> Answerer:
   """Returns what gives texts their vectors, or those of their `spans` or their `prediction`."""
   of_spans = pool in OF_SPANS
 
-  def parse(value: Mapping[str, Any], id: str, place: str) -> TextInput:
+  def parse(value: Mapping[str, Any], id: str, place: str) -> tuple[str, TextInput]:
     text = read_text(value, place)
     if not of_spans:
-      return TextInput(text.text)
+      return place, TextInput(text.text)
     spans = value.get("spans", value.get("prediction"))
     if not isinstance(spans, list):
       raise InputError(f"{place}: no spans; expected a list of them, or of what predict finds")
-    return TextInput(text.text, [_span(text, x) for x in spans])
+    return place, TextInput(text.text, [_span(text, x) for x in spans])
 
-  def answer(inputs: Sequence[Any], _: Faults, shapes: CompiledShapes) -> Iterable[Any]:
-    return vectors_of(model, inputs, pool, shapes)
+  def answer(inputs: Sequence[Any], faults: Faults, shapes: CompiledShapes) -> Iterable[Any]:
+    return vectors_of(model, dict(inputs), pool, shapes, faults)
 
   name, kind = ("vectors", list[list[np.float32]]) if of_spans else ("vector", list[np.float32])
   return Answerer(name, kind, model, parse, answer)
@@ -171,7 +171,7 @@ class AnsweredShard:
   def __call__(self, shard: int) -> Mapping[str, int]:
     """Writes the shard, and returns how many rows have answers and how many are faulty."""
     (name, source), opened = self.shards[shard], self.opened()
-    reading, path = rows(source), self.folder / name
+    reading, path = rows_and_faults(source), self.folder / name
     schema = schema_with(source, opened.column, opened.kind)
     # Of its own, so that no other shard decides on padding.
     shapes = compiled_shapes(opened.model.config, len(self.shards))
@@ -199,6 +199,8 @@ class AnsweredShard:
     examples, read, good, bad = [], [], [], []
     for place, row in chunk:
       try:
+        if isinstance(row, InputError):
+          raise row
         value = json_object(row, place) if isinstance(row, str) else row
         if opened.column in value:
           raise InputError(f"{place}: has a column {opened.column}; expected it under another name")
@@ -207,7 +209,7 @@ class AnsweredShard:
       except InputError as fault:
         if not self.skip_bad:
           raise InputError(f"{fault}; --skip-bad leaves it out") from None
-        bad.append({"fault": str(fault), "row": row})
+        bad.append({"fault": str(fault), "row": None if isinstance(row, InputError) else row})
     faults = Faults(skip=self.skip_bad)
     answers = opened.answer(examples, faults, shapes)
     for (place, row), found in zip(read, answers, strict=True):

@@ -13,6 +13,7 @@ from luke_jax.convert.parts import ModelParts
 from luke_jax.convert.reading import read
 from luke_jax.errors import InputError
 from luke_jax.files import Path
+from luke_jax.formats.files import Faults
 from luke_jax.heads.kinds import without_head
 from luke_jax.inference.batches import MOST_ENTITIES, CompiledShapes, computed, shapes_of
 from luke_jax.inference.settings import any_processor
@@ -63,20 +64,25 @@ def embed(
   if pool not in able:
     raise InputError(f"pool: {pool!r}; expected {' or '.join(able)} {place} spans")
   if isinstance(texts, str):
-    return vectors_of(model, [TextInput(texts, entity_spans=spans)], pool)[0]
+    return vectors_of(model, {"text 0": TextInput(texts, entity_spans=spans)}, pool)[0]
   if not isinstance(texts, Iterable):
     raise InputError(f"texts: {texts!r:.60}; expected a text or a list of them")
   inputs = text_inputs(text=list(texts), entity_spans=spans)
-  vectors = vectors_of(model, inputs, pool)
+  vectors = vectors_of(model, {f"text {i}": x for i, x in enumerate(inputs)}, pool)
   if spans is not None:
     return vectors
   return np.stack(vectors) if vectors else np.zeros((0, model.config.hidden_size), np.float32)
 
 
 def vectors_of(
-  model: ModelParts, inputs: Sequence[TextInput], pool: Pool, shapes: CompiledShapes | None = None
+  model: ModelParts,
+  texts: Mapping[str, TextInput],
+  pool: Pool,
+  shapes: CompiledShapes | None = None,
+  faults: Faults | None = None,
 ) -> list[np.ndarray]:
-  """Returns the vector of each text, (D,), or those of its spans, (S, D)."""
+  """Returns the vector of each text, (D,), or those of its spans, (S, D); texts have places."""
+  inputs = list(texts.values())
   of_spans, room = pool in OF_SPANS, min(READ, model.config.room_for_words)
   processor = any_processor(model, (pool,) if pool == "entities" else ())
   processor = dataclasses.replace(processor, max_length=room, task=None)
@@ -95,12 +101,13 @@ def vectors_of(
       pieces = len(row.input_ids)
       total += vectors * pieces
       weight += pieces
-  for number, weight in enumerate(weights):
+  for (place, text), weight in zip(texts.items(), weights, strict=True):
     if not np.all(weight):
-      span = (inputs[number].entity_spans or ())[int(np.argmin(weight))]
-      raise InputError(f"text {number}: span {span}: more than {room} pieces; expected a name")
+      span = (text.entity_spans or ())[int(np.argmin(weight))]
+      with (faults or Faults()).caught():
+        raise InputError(f"{place}: span {span}: more than {room} pieces; expected a name")
   pairs = zip(sums, weights, strict=True)
-  return [(total / weight[..., None]).astype(np.float32) for total, weight in pairs]
+  return [(total / np.maximum(weight, 1)[..., None]).astype(np.float32) for total, weight in pairs]
 
 
 def _pooled(

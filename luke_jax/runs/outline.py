@@ -71,7 +71,8 @@ def _lines(experiment: Experiment) -> Iterator[tuple[str, str]]:
     few = running.scored and len(running.records(backbone, "dev")) < LEAST_DEV
     often = AT_END if few else "in a tenth of the time"
   if running.scored:
-    kept = f"; the best checkpoint by {run.best_metric} is kept" if often != AT_END else ""
+    chosen = often != AT_END and run.best_metric
+    kept = f"; the best checkpoint by {run.best_metric} is kept" if chosen else ""
     what = "dev"
     if running.choosing != DEV:
       sample = len(running.records(backbone, running.choosing).examples)

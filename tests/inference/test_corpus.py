@@ -201,8 +201,8 @@ def test_a_row_has_one_text(row, text):
 def test_spans_of_answers_are_characters(model):
   embedder = corpus.embedder(luke_jax.load(model), "ends")
   value = {"tokens": ["Ana", "left", "Tokyo"], "prediction": [{"start": 9, "end": 14}]}
-  assert embedder.parse(value, "1", "here").entity_spans == [(9, 14)]
-  assert embedder.parse(value | {"spans": [[2, 3]]}, "1", "here").entity_spans == [(9, 14)]
+  assert embedder.parse(value, "1", "here")[1].entity_spans == [(9, 14)]
+  assert embedder.parse(value | {"spans": [[2, 3]]}, "1", "here")[1].entity_spans == [(9, 14)]
   for odd in ([3], [{"label": "x"}], [None]):
     with pytest.raises(InputError, match="here: spans: "):
       embedder.parse({"text": "Ana", "spans": odd}, "1", "here")
@@ -241,6 +241,34 @@ def test_shards_without_rows_and_shards_that_cannot_be_read(model, tmp_path, mon
     said = capsys.readouterr().err.strip().splitlines()[-1]
     assert said.startswith(f"luke-jax: {name}: ") and "; expected" in said
     assert not list(Path(f"of_{name}").glob("x*"))
+
+
+def test_lines_and_ends_that_cannot_be_read_are_written_apart(model, tmp_path, monkeypatch):
+  monkeypatch.chdir(tmp_path)
+  Path("in").mkdir()
+  Path("in/cut.jsonl.gz").write_bytes(gzip.compress(b'{"text": "Ana"}\n' * 2000)[:-9])
+  Path("in/odd.txt").write_bytes(b"Ana\nB\xe9la\nTokyo")
+  assert predict(model, "in", "--output", "out/", "--skip-bad") == 0
+  assert [row["text"] for row in read(Path("out/odd.jsonl"))] == ["Ana", "Tokyo"]
+  (fault,) = read(Path("out/odd.jsonl.faulty.jsonl"))
+  assert fault["row"] is None and "in/odd.txt: line 2: byte 0xe9 is not UTF-8" in fault["fault"]
+  assert 500 < len(read(Path("out/cut.jsonl.gz"))) <= 2000
+  (fault,) = read(Path("out/cut.jsonl.gz.faulty.jsonl"))
+  assert fault["fault"].startswith("in/cut.jsonl.gz: ") and "; expected lines" in fault["fault"]
+
+
+def test_spans_that_are_too_long_are_written_apart(model, tmp_path, monkeypatch, capsys):
+  monkeypatch.chdir(tmp_path)
+  text = "Ana " * 600
+  rows = [{"text": "Ana", "spans": [[0, 3]]}, {"text": text, "spans": [[0, len(text) - 1]]}]
+  Path("in.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+  command = ["embed", str(model), "in.jsonl", "--output", "out/", "--pool", "ends"]
+  assert main(command) == 2
+  assert "in.jsonl: line 2: span (0, 2399): more than" in capsys.readouterr().err
+  assert main([*command, "--skip-bad"]) == 0
+  assert [row["text"] for row in read(Path("out/in.jsonl"))] == ["Ana"]
+  (fault,) = read(Path("out/in.jsonl.faulty.jsonl"))
+  assert fault["fault"].startswith("in.jsonl: line 2: span (0, 2399): more than")
 
 
 def test_an_output_inside_its_input_is_no_input(model, files, capsys):
