@@ -66,7 +66,9 @@ def read_model(
   config and how the model runs: `dtype="bfloat16"`.
   """
   path = Path(path)
-  with _named(path), _opened(path, system, entity_vocab, as_encoder) as source:
+  wanted = _system(system, entity_vocab)
+  with _named(path), open_source(path, wanted, as_encoder=as_encoder) as opened:
+    source = _of_authors(opened)
     named = head if isinstance(head, str) else None
     described = _requested(source, named, labels, entity_vocab)
     tensors = _without_other_head(source, described).compared(source.system.keys(NONE))
@@ -103,15 +105,6 @@ def read_model(
   if report.missing or not _known(network, report.unexpected):
     warnings.warn(f"{path}: {report}", stacklevel=2)
   return model
-
-
-@contextlib.contextmanager
-def _opened(
-  path: Path, system: type[System] | str | None, entity_vocab: EntityVocab | None, as_encoder: bool
-) -> Iterator[ModelFiles]:
-  """Opens the files of a model as those of the system that the caller asks for."""
-  with open_source(path, _system(system, entity_vocab), as_encoder=as_encoder) as source:
-    yield _of_authors(source)
 
 
 def _of_authors(source: ModelFiles) -> ModelFiles:
