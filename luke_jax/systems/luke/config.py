@@ -12,7 +12,7 @@ from luke_jax.models.keys import Keys
 from luke_jax.models.shapes import word_products
 from luke_jax.models.system import Decoders, Described, Layout, Recipe, System, TokenCounts
 from luke_jax.nn.activations import Activation
-from luke_jax.systems.bert.config import LARGE, BertConfig
+from luke_jax.nn.layers import Numerics
 from luke_jax.systems.luke.encoder import ENTITY_INPUTS, WORD_INPUTS, LukeEncoder
 from luke_jax.systems.luke.keys import KEYS
 from luke_jax.text.rows import EntityReading
@@ -125,7 +125,21 @@ class LukeConfig(System):
     """Returns the names of the encoder's inputs: without entities, of words alone."""
     return WORD_INPUTS + (ENTITY_INPUTS if self.entity_vocab_size else ())
 
-  numerics, feed_forward_width = BertConfig.numerics, BertConfig.feed_forward_width
+  @property
+  def numerics(self) -> Numerics:
+    """Returns the numbers that all layers share."""
+    return Numerics(
+      self.initializer_range,
+      self.layer_norm_eps,
+      self.hidden_dropout_prob,
+      self.hidden_act,
+      classifier_dropout=self.classifier_dropout,
+    )
+
+  @property
+  def feed_forward_width(self) -> int:
+    """Returns the width between the two products of a layer."""
+    return self.intermediate_size
 
   @property
   def entity_aware(self) -> bool:
@@ -281,6 +295,12 @@ class LukeConfig(System):
     return entries | {"tie_word_embeddings": both}
 
 
+_LARGE: dict[str, Any] = {
+  "hidden_size": 1024,
+  "num_hidden_layers": 24,
+  "num_attention_heads": 16,
+  "intermediate_size": 4096,
+}
 _MLUKE: dict[str, Any] = {
   "vocab_size": 250004,
   "entity_vocab_size": 1200001,
@@ -296,7 +316,7 @@ _RELEASED: dict[str, tuple[str, dict[str, Any]]] = {
 def _sizes() -> dict[str, LukeConfig]:
   sizes = {}
   for name, (base, fields) in _RELEASED.items():
-    for size, shape in (("base", {}), ("large", LARGE)):
+    for size, shape in (("base", {}), ("large", _LARGE)):
       config = LukeConfig(**fields, **shape, bert_model_name=f"{base}-{size}")
       sizes[f"{name}-{size}"] = config
       sizes[f"{name}-{size}-lite"] = dataclasses.replace(config, entity_vocab_size=4)
