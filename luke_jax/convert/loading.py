@@ -2,7 +2,6 @@
 
 import contextlib
 import dataclasses
-import difflib
 import functools
 import math
 import os
@@ -19,7 +18,7 @@ from luke_jax.convert.parts import READER, ModelParts
 from luke_jax.convert.sources import ModelFiles, open_source
 from luke_jax.convert.tensors import Tensors
 from luke_jax.convert.text_side import read_text_side
-from luke_jax.errors import InputError
+from luke_jax.errors import InputError, perhaps
 from luke_jax.files import Path
 from luke_jax.heads.kinds import class_names, heads_of, kind_of
 from luke_jax.models import keys
@@ -253,11 +252,8 @@ def _changed(backbone: Backbone, fields: dict[str, Any]) -> Backbone:
   names = [field.name for field in dataclasses.fields(backbone.config)]
   for name in fields:
     if name not in (*names, *RUNNING):
-      near = difflib.get_close_matches(name, (*names, *RUNNING), n=1)
-      hint = f", perhaps {near[0]}" if near else ""
-      raise InputError(
-        f"{name}: unknown; expected a field of {type(backbone.config).__name__}{hint}"
-      )
+      expected = f"a field of {type(backbone.config).__name__}{perhaps(name, (*names, *RUNNING))}"
+      raise InputError(f"{name}: unknown; expected {expected}")
   sizes = {name: value for name, value in fields.items() if name in names}
   running = {name: value for name, value in fields.items() if name in RUNNING}
   return dataclasses.replace(
