@@ -131,7 +131,7 @@ def unit_batches(path: Path, folder: Path, batch_size: int) -> TrainingBatches:
   levels = tuple(map(str, range(count_levels(str(path)))))
   longest, highest = read_units(str(path), len(levels)).sizes
   words = max(longest, 8)
-  task = UnitPretraining((str(path),), str(folder), levels, words=words)
+  task = UnitPretraining(files=(str(path),), text=str(folder), levels=levels, words=words)
   config = ErnieBaiduConfig(vocab_size=highest + 1, max_position_embeddings=words)
   return _batches_of(task, Backbone(config), batch_size)
 

@@ -1,7 +1,8 @@
 """Errors that a user can correct."""
 
 import contextlib
-from collections.abc import Generator
+import difflib
+from collections.abc import Generator, Iterable
 
 
 class InputError(ValueError):
@@ -15,6 +16,12 @@ def not_installed(package: str | None, use: str, extra: str) -> InputError:
   """Returns the error for a missing optional package, with the command that installs it."""
   install = f"pip install 'luke_jax[{extra}]'"
   return InputError(f"{package}: not installed; expected it {use}: {install}")
+
+
+def perhaps(name: str, options: Iterable[str]) -> str:
+  """Returns the end of a message: the option that a name seems to be meant for, "" for none."""
+  near = difflib.get_close_matches(name, list(options), n=1)
+  return f", perhaps {near[0]}" if near else ""
 
 
 def check_whole(least: int, **numbers: object) -> None:

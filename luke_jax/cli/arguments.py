@@ -11,7 +11,7 @@ import tyro
 from tyro.conf import DisallowNone, FlagCreatePairsOff
 from tyro.constructors import ConstructorRegistry, PrimitiveConstructorSpec, PrimitiveTypeInfo
 
-from luke_jax.errors import InputError
+from luke_jax.errors import InputError, perhaps
 from luke_jax.files import Path
 from luke_jax.terminal import of_rich
 
@@ -110,8 +110,7 @@ def _unknown_option(parse: Parse, arguments: Sequence[str]) -> str | None:
   for number, argument in enumerate(arguments):
     option = argument.partition("=")[0].replace("_", "-")
     if re.match(r"--?[A-Za-z]", option) and option not in options:
-      near = difflib.get_close_matches(option, options, n=1)
-      expected = ", perhaps ".join(["another", *near])
+      expected = f"another{perhaps(option, options)}"
       if "--set" in options and not difflib.get_close_matches(option, options, cutoff=_CERTAIN):
         expected = _of_field(option, arguments[number:]) or expected
       return f"{option}: no such option; expected {expected}"
@@ -143,7 +142,7 @@ def _fault(printed: str) -> str:
   sentence = " ".join(text.split())
   if choice := re.search(CHOICE, sentence):
     value, argument, choices = choice.groups()
-    near = difflib.get_close_matches(value, re.findall(r"'([^']*)'", choices), n=1)
-    return f"{argument}: {value!r}; expected {', perhaps '.join([f'one of {choices}', *near])}"
+    near = perhaps(value, re.findall(r"'([^']*)'", choices))
+    return f"{argument}: {value!r}; expected one of {choices}{near}"
   matches = ((re.search(theirs, sentence), ours) for theirs, ours in FAULTS)
   return next((match.expand(ours) for match, ours in matches if match), sentence)

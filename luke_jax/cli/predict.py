@@ -276,9 +276,14 @@ def _write(
   file: TextIO,
 ) -> int:
   """Writes a line for each prediction, and returns the number of lines."""
+  return write_lines((settings.to_prediction(*pair) for pair in predicted), file)
+
+
+def write_lines(values: Iterable[Mapping[str, object]], file: TextIO) -> int:
+  """Writes a line of JSON for each value, and returns the number of lines."""
   number = 0
-  for example, prediction in predicted:
-    file.write(json.dumps(settings.to_prediction(example, prediction), ensure_ascii=False) + "\n")
+  for value in values:
+    file.write(json.dumps(value, ensure_ascii=False) + "\n")
     number += 1
   return number
 

@@ -1,7 +1,6 @@
 """`luke-jax train` and `luke-jax settings`."""
 
 import dataclasses
-import difflib
 import re
 import sys
 import warnings
@@ -15,7 +14,7 @@ from tyro.conf import OmitArgPrefixes, Positional, UseAppendAction, arg
 
 from luke_jax.cli.process import BEGUN, outcome
 from luke_jax.cli.task_inputs import FileOptions
-from luke_jax.errors import InputError
+from luke_jax.errors import InputError, perhaps
 from luke_jax.files import Path, in_bucket, write_text
 from luke_jax.runs import training
 from luke_jax.runs.outline import outline
@@ -113,9 +112,8 @@ def train(
     share = HELD_OUT if curve and dev is None else folds and 1 / max(folds, 2)
     set = (*_changes(adapter, minutes, share), *form.changes(str(experiment)), *set)
     if not is_name(str(experiment)) and not experiment_files.file_and_row(experiment)[0].exists():
-      near = difflib.get_close_matches(str(experiment), CLASSES, n=1)
-      expected = ", perhaps ".join([f"an experiment file or one of {', '.join(CLASSES)}", *near])
-      raise InputError(f"{experiment}: no such file; expected {expected}")
+      expected = f"one of {', '.join(CLASSES)}{perhaps(str(experiment), CLASSES)}"
+      raise InputError(f"{experiment}: no such file; expected an experiment file or {expected}")
     if is_name(str(experiment)) or train or model:
       chosen = _task(experiment, (_examples(train, output), dev), model, set)
     elif dev or why:

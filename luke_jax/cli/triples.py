@@ -2,10 +2,9 @@
 
 import functools
 import itertools
-import json
 import sys
 from collections.abc import Iterator, Sequence
-from typing import Annotated, Any, TextIO
+from typing import Annotated, Any
 
 from tyro.conf import OmitArgPrefixes, Positional, arg
 
@@ -16,6 +15,7 @@ from luke_jax.cli.predict import (
   answer_shards,
   examples_in,
   is_corpus,
+  write_lines,
 )
 from luke_jax.cli.task_inputs import report_faults
 from luke_jax.convert.parts import ModelParts
@@ -25,7 +25,7 @@ from luke_jax.files import Path, check_place, whole
 from luke_jax.formats.files import Faults
 from luke_jax.inference.corpus import Answerer, extracting
 from luke_jax.inference.settings import check_answer, task_of
-from luke_jax.inference.triples import SHOWN, Extractor, Name, Triple, merged
+from luke_jax.inference.triples import SHOWN, Extractor, MergedFact, Name, Triple, merged
 from luke_jax.runs.models import backbone_of, model_directory
 from luke_jax.tasks.facts.relations import meant
 from luke_jax.tasks.labels.wordings import labels_in
@@ -96,11 +96,12 @@ def run(
   least, faults = Least(_least(extractor, threshold)), Faults(skip=skip_bad)
   examples, _ = examples_in(task_of(extractor.names), sources[0], faults)
   found, single = least.kept(_found(extractor, announced(examples))), extractor.task.single
+  values = _triples(found) if each else _facts(found, single)
   if place is None:
-    number = _write(found, each, single, sys.stdout)
+    number = write_lines(values, sys.stdout)
   else:
     with whole(place) as part, part.open("w", encoding="utf-8") as file:
-      number = _write(found, each, single, file)
+      number = write_lines(values, file)
     print(f"{output}: {number} {'triples' if each else 'facts'}")
   if not number and not least.left_out:
     of = " of these relations" if relations else ""
@@ -173,14 +174,14 @@ def _found(extractor: Extractor, examples: Iterator[Any]) -> Iterator[OfText]:
       yield example.id, example.text, triples
 
 
-def _write(found: Iterator[OfText], each: bool, single: Sequence[str], file: TextIO) -> int:
-  number = 0
+def _triples(found: Iterator[OfText]) -> Iterator[dict[str, Any]]:
+  for id, text, triples in found:
+    for triple in triples:
+      yield {**_named(triple), **_place(id, text, triple)}
+
+
+def _facts(found: Iterator[OfText], single: Sequence[str]) -> Iterator[dict[str, Any]]:
   texts: dict[str, str] = {}
-  if each:
-    for id, text, triples in found:
-      for triple in triples:
-        number += _line(file, _triple(id, text, triple))
-    return number
   kept = []
   for id, text, triples in found:
     if triples:
@@ -188,20 +189,12 @@ def _write(found: Iterator[OfText], each: bool, single: Sequence[str], file: Tex
       kept.append((id, triples))
   for fact in merged(kept, single):
     evidence = [_place(x.id, texts[x.id], x.triple) for x in fact.evidence]
-    named = {"head": _thing(fact.head), "relation": fact.relation, "tail": _thing(fact.tail)}
     against = {"against": list(fact.against)} if fact.against else {}
-    number += _line(file, {**named, "score": round(fact.score, 4), **against, "evidence": evidence})
-  return number
+    yield {**_named(fact), "score": round(fact.score, 4), **against, "evidence": evidence}
 
 
-def _line(file: TextIO, value: dict[str, Any]) -> int:
-  file.write(json.dumps(value, ensure_ascii=False) + "\n")
-  return 1
-
-
-def _triple(id: str, text: str, triple: Triple) -> dict[str, Any]:
-  named = {"head": _thing(triple.head), "relation": triple.relation, "tail": _thing(triple.tail)}
-  return {**named, **_place(id, text, triple)}
+def _named(fact: Triple | MergedFact) -> dict[str, Any]:
+  return {"head": _thing(fact.head), "relation": fact.relation, "tail": _thing(fact.tail)}
 
 
 def _thing(name: Name) -> dict[str, Any]:

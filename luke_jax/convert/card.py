@@ -85,14 +85,19 @@ def with_record(model: ModelParts, record: Mapping[str, object], part: str = RUN
 
 def card_facts(directory: Path) -> dict[str, str]:
   """Returns licence and language from the card in a directory, if it names one of each."""
+  lines = re.findall(r"^(\w+):\s*([\w.+-]+)\s*$", _head_of_card(directory), re.MULTILINE)
+  return {name: value for name, value in lines if name in _FACTS and value != "unknown"}
+
+
+def _head_of_card(directory: Path) -> str:
+  """Returns the metadata above the card in a directory, "" where there is none to read."""
   check_regular(directory / CARD)
   try:
     text = (directory / CARD).read_text(encoding="utf-8")
   except (OSError, UnicodeDecodeError):
-    return {}
+    return ""
   head = re.match(r"\s*---\n(.*?)\n---", text, re.DOTALL)
-  lines = re.findall(r"^(\w+):\s*([\w.+-]+)\s*$", head[1], re.MULTILINE) if head else []
-  return {name: value for name, value in lines if name in _FACTS and value != "unknown"}
+  return head[1] if head else ""
 
 
 def write_parity(directory: Path, sentence: str) -> Path:
@@ -304,15 +309,9 @@ def _result(task: str, split: str, record: Record) -> dict[str, object]:
 def pools_means(directory: Path) -> bool:
   """Returns true if a model's files say so: that of its pooling, else the head of its card."""
   check_regular(directory / POOLING)
-  check_regular(directory / CARD)
+  head = _head_of_card(directory)
   try:
     pooling = json.loads((directory / POOLING).read_text(encoding="utf-8"))
     return pooling.get("pooling_mode_mean_tokens") is True
   except (OSError, ValueError, AttributeError):
-    pass
-  try:
-    card = (directory / CARD).read_text(encoding="utf-8")
-  except (OSError, UnicodeDecodeError):
-    return False
-  head = re.match(r"\s*---\n(.*?)\n---", card, re.DOTALL)
-  return bool(head and re.search(rf"^library_name: {LIBRARY}\s*$", head[1], re.MULTILINE))
+    return re.search(rf"^library_name: {LIBRARY}\s*$", head, re.MULTILINE) is not None

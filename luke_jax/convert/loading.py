@@ -2,7 +2,6 @@
 
 import contextlib
 import dataclasses
-import difflib
 import functools
 import math
 import os
@@ -19,7 +18,7 @@ from luke_jax.convert.parts import READER, ModelParts
 from luke_jax.convert.sources import ModelFiles, open_source
 from luke_jax.convert.tensors import Tensors
 from luke_jax.convert.text_side import read_text_side
-from luke_jax.errors import InputError
+from luke_jax.errors import InputError, perhaps
 from luke_jax.files import Path
 from luke_jax.heads.kinds import class_names, heads_of, kind_of
 from luke_jax.models import keys
@@ -66,7 +65,9 @@ def read_model(
   config and how the model runs: `dtype="bfloat16"`.
   """
   path = Path(path)
-  with _named(path), _opened(path, system, entity_vocab, as_encoder) as source:
+  wanted = _system(system, entity_vocab)
+  with _named(path), open_source(path, wanted, as_encoder=as_encoder) as opened:
+    source = _of_authors(opened)
     named = head if isinstance(head, str) else None
     described = _requested(source, named, labels, entity_vocab)
     tensors = _without_other_head(source, described).compared(source.system.keys(NONE))
@@ -103,15 +104,6 @@ def read_model(
   if report.missing or not _known(network, report.unexpected):
     warnings.warn(f"{path}: {report}", stacklevel=2)
   return model
-
-
-@contextlib.contextmanager
-def _opened(
-  path: Path, system: type[System] | str | None, entity_vocab: EntityVocab | None, as_encoder: bool
-) -> Iterator[ModelFiles]:
-  """Opens the files of a model as those of the system that the caller asks for."""
-  with open_source(path, _system(system, entity_vocab), as_encoder=as_encoder) as source:
-    yield _of_authors(source)
 
 
 def _of_authors(source: ModelFiles) -> ModelFiles:
@@ -260,11 +252,8 @@ def _changed(backbone: Backbone, fields: dict[str, Any]) -> Backbone:
   names = [field.name for field in dataclasses.fields(backbone.config)]
   for name in fields:
     if name not in (*names, *RUNNING):
-      near = difflib.get_close_matches(name, (*names, *RUNNING), n=1)
-      hint = f", perhaps {near[0]}" if near else ""
-      raise InputError(
-        f"{name}: unknown; expected a field of {type(backbone.config).__name__}{hint}"
-      )
+      expected = f"a field of {type(backbone.config).__name__}{perhaps(name, (*names, *RUNNING))}"
+      raise InputError(f"{name}: unknown; expected {expected}")
   sizes = {name: value for name, value in fields.items() if name in names}
   running = {name: value for name, value in fields.items() if name in RUNNING}
   return dataclasses.replace(

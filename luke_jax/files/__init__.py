@@ -13,6 +13,7 @@ import re
 import shutil
 import tempfile
 import uuid
+from collections import Counter
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
@@ -298,7 +299,7 @@ def read_json_object(path: Path, expected: str) -> dict[str, Any]:
   def unique(pairs: list[tuple[str, object]]) -> dict[str, object]:
     value = dict(pairs)
     if len(value) < len(pairs):
-      key = _first_repeated([key for key, _ in pairs])
+      key = next(key for key, count in Counter(key for key, _ in pairs).items() if count > 1)
       raise InputError(f"{path}: key {key!r} stands twice; expected {expected}")
     return value
 
@@ -317,11 +318,6 @@ def read_json_object(path: Path, expected: str) -> dict[str, Any]:
   if not isinstance(value, dict):
     raise InputError(f"{path}: holds a {type(value).__name__}; expected {expected}")
   return value
-
-
-def _first_repeated(keys: list[str]) -> str:
-  seen: set[str] = set()
-  return next(key for key in keys if key in seen or seen.add(key))
 
 
 def sha256(path: Path) -> str:

@@ -7,7 +7,7 @@ import contextlib
 import dataclasses
 import functools
 from collections import Counter, defaultdict
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import jax
@@ -106,11 +106,6 @@ def tokens(size: Sizes) -> int:
   return size.words + size.entities
 
 
-def largest_first(sizes: Iterable[Sizes]) -> list[Sizes]:
-  """Returns the order in which smaller sizes may join larger ones."""
-  return sorted(sizes, key=lambda size: (tokens(size), size), reverse=True)
-
-
 def _growing(step: int, by: float) -> tuple[int, ...]:
   """Multiples of a step, each so many times the one before, or the next one."""
   widths = [step]
@@ -173,7 +168,7 @@ def batches(
     least = Sizes(len(row.input_ids), entities, longest.mention)
     by_size.setdefault(_size(least, longest, close), []).append(i)
   joined: dict[Sizes, list[int]] = {}
-  for size in largest_first(by_size):
+  for size in sorted(by_size, key=lambda size: (tokens(size), size), reverse=True):
     alike = by_size[size]
     chosen = shapes.size(size, _size(size, longest, roomy), len(alike))
     joined.setdefault(chosen, []).extend(alike)
@@ -195,7 +190,11 @@ def outputs(
 
   def run(some: Sequence[Row], size: Sizes) -> Mapping[str, Any]:
     size = size if entity_tokens else task.row_sizes(backbone, size.words)
-    return _outputs(model, Running(task).inputs(backbone, some, size, pad_entity))
+    arrays = Running(task).inputs(backbone, some, size, pad_entity)
+    if model.program is None:
+      return _logits(*model.predicting, arrays)
+    values = model.program(**arrays)
+    return {name: values[name] for name in LOGITS if name in values}
 
   most = task.sizes._replace(words=task.words)
   found = computed(rows, most, run, shapes, entity_tokens=entity_tokens, needed=task.needed)
@@ -233,13 +232,6 @@ def computed(
   while waiting:
     collect()
   return collected
-
-
-def _outputs(model: ModelParts, arrays: dict) -> Mapping[str, Any]:
-  if model.program is None:
-    return _logits(*model.predicting, arrays)
-  values = model.program(**arrays)
-  return {name: values[name] for name in LOGITS if name in values}
 
 
 def on_all_devices(model: ModelParts) -> ModelParts:

@@ -99,10 +99,6 @@ def gathered(weights: jax.Array, shape: tuple[int, ...]) -> jax.Array:
   return jax.lax.optimization_barrier(matrix)
 
 
-def _gathered_forward(weights, shape):
-  return gathered(weights, shape), weights.shape
-
-
 def _gathered_backward(_, own_shape, gradient):
   gradient = jax.lax.optimization_barrier(gradient).reshape(own_shape)
   if "data" in batch_axes():
@@ -111,7 +107,7 @@ def _gathered_backward(_, own_shape, gradient):
   return (gradient,)
 
 
-gathered.defvjp(_gathered_forward, _gathered_backward)
+gathered.defvjp(lambda x, shape: (gathered(x, shape), x.shape), _gathered_backward)
 
 
 def project(
@@ -155,10 +151,6 @@ def _wide(x: Float[Array, "R D"], kernel: Float[Array, "D F"]) -> Float[Array, "
   return jnp.matmul(x, kernel, preferred_element_type=jnp.float32)
 
 
-def _wide_forward(x, kernel):
-  return _wide(x, kernel), (x, kernel)
-
-
 def _wide_backward(residuals, d_y):
   x, kernel = residuals
   d_y = d_y.astype(x.dtype)
@@ -172,7 +164,7 @@ def _turned(matrix: Float[Array, "R F"]) -> Float[Array, "F R"]:
   return with_layout_constraint(matrix.T, Layout(major_to_minor=(0, 1)))
 
 
-_wide.defvjp(_wide_forward, _wide_backward)
+_wide.defvjp(lambda x, kernel: (_wide(x, kernel), (x, kernel)), _wide_backward)
 
 
 @jax.custom_vjp

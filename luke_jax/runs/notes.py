@@ -18,7 +18,7 @@ from luke_jax.tasks.contract import TextTask
 from luke_jax.tasks.running import Running
 from luke_jax.training import directory
 from luke_jax.training.checkpoints import Checkpoints
-from luke_jax.training.experiment import Experiment, to_dict
+from luke_jax.training.experiment import Experiment, leaves, to_dict
 
 NOTES = "notes.json"  # in a run's folder
 # Settings left out of the card: without effect on the scores, reported elsewhere, or local paths.
@@ -108,7 +108,7 @@ def _start(start: str | None) -> dict[str, object] | None:
 def _settings(experiment: Experiment) -> Iterator[tuple[str, object]]:
   values = to_dict(experiment)
   for part in PARTS:
-    for name, value in _leaves(values[part], part):
+    for name, value in leaves(values[part], part):
       if name not in OMITTED and value not in (None, []):
         yield name, value
   for name in MODEL_SETTINGS:
@@ -116,14 +116,6 @@ def _settings(experiment: Experiment) -> Iterator[tuple[str, object]]:
       yield f"model.{name}", values["model"][name]
   for name in RUNNING_SETTINGS:
     yield f"running.{name}", values["running"][name]
-
-
-def _leaves(values: Mapping[str, object], place: str) -> Iterator[tuple[str, object]]:
-  for name, value in values.items():
-    if isinstance(value, Mapping):
-      yield from _leaves(value, f"{place}.{name}")
-    else:
-      yield f"{place}.{name}", value
 
 
 def _scores(folder: Path, experiment: Experiment, step: int) -> dict[str, object]:

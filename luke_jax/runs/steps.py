@@ -99,7 +99,8 @@ def run(
         if child.process.poll() is None:
           continue
         if child.process.returncode:
-          raise InputError(_failure(step, child))
+          fault = f"status {child.process.returncode}, {last_line(child.log)!r}"
+          raise InputError(f"{step.command}: {fault}; the whole log is {child.log}")
         free.append(child.cores)
         done[step.name] = time.monotonic() - running.pop(step.name).since
         _write_done(steps, done, folder)
@@ -185,13 +186,6 @@ def _start(step: Step, folder: Path, cores: Cores, where: Where) -> Child:
   if cores and not step.long:
     os.sched_setaffinity(process.pid, cores)
   return Child(process, log, time.monotonic(), cores)
-
-
-def _failure(step: Step, child: Child) -> str:
-  return (
-    f"{step.command}: status {child.process.returncode}, {last_line(child.log)!r}; the whole log is"
-    f" {child.log}"
-  )
 
 
 @contextmanager

@@ -155,10 +155,7 @@ def _names(marks: Sequence[Mark]) -> Text:
   return names.append("]", f"dim {terminal_colour(marks[0].name)}")
 
 
-MOST_PIECES, PIECES_BEFORE = (
-  30,
-  8,
-)  # pieces of a line; and those before its first mark, where it is cut
+MOST_PIECES, PIECES_BEFORE = 30, 8  # of a line, and before its first mark where it is cut
 INSIDE, CUT = "·", "…"  # between two pieces that no space parts, and where pieces are left out
 
 

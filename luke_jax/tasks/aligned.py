@@ -19,6 +19,7 @@ from luke_jax.pipeline.reads import Reads, cached
 from luke_jax.tasks.contract import ExtraInputs
 from luke_jax.text import Processor, Row, TextInput, Tokenizer
 from luke_jax.text.alignment import NO_LINK, AlignedEntity, Alignment, align
+from luke_jax.text.parts import after_space
 from luke_jax.text.rows import Room
 from luke_jax.text.tokenizer import Bounds
 
@@ -68,11 +69,6 @@ class Aligner:
       )
 
 
-def aligner(inputs: Sequence["AlignedVectors"], tokenizer: Tokenizer) -> Aligner | None:
-  """Returns the aligner of a task's links; None if the task has no vectors."""
-  return inputs[0].aligner(tokenizer) if inputs else None
-
-
 @dataclasses.dataclass(frozen=True)
 class AlignedVectors(ExtraInputs):
   """Vectors of the entities that an example links, beside the words of their mentions."""
@@ -80,11 +76,6 @@ class AlignedVectors(ExtraInputs):
   folder: str
   alignment: Alignment
   threshold: float  # of a link's score, above which it is read
-
-  @classmethod
-  def of(cls, folder: str, alignment: Alignment, threshold: float) -> tuple["AlignedVectors", ...]:
-    """Returns the inputs of a task that names such a folder; none for an empty name."""
-    return (cls(folder, alignment, threshold),) if folder else ()
 
   def aligner(self, tokenizer: Tokenizer) -> Aligner:
     """Returns the aligner, which puts the links of examples beside the words of their rows."""
@@ -140,37 +131,55 @@ def check_width(vectors: Vectors, backbone: Backbone) -> None:
     )
 
 
-def marked_rows(
-  processor: Processor,
-  examples: Sequence[Any],
-  spans: Sequence[Sequence[Bounds]],
-  faults: Faults,
-  *,
-  aligner: Aligner | None = None,
-) -> list[Row]:
-  """Returns a row for each example; of a text that is too long, the part around its entities.
+@dataclasses.dataclass(frozen=True)
+class MarkedEntities:
+  """Settings of a task about marked entities of texts, which may read vectors of those it links."""
 
-  With an aligner, the entities that the examples link are beside the words.
+  mention: int = 30  # positions of each entity, its markers included
+  vectors: str = ""  # the folder of entities' vectors, for a system that reads them
+  link_threshold: float = 0.0  # the score above which a link of an example counts
+  alignment: Alignment = "first"  # the pieces of a mention that its entity is beside
+  authors: bool = False  # rows and losses of the authors' code, see docs/differences.md
 
-  An example has a fault if its entities are too far apart for one row, or if one of them holds no
-  token. With faults skipped, it has no row.
-  """
-  marked = [
-    TextInput(x.text, entity_spans=of_one) for x, of_one in zip(examples, spans, strict=True)
-  ]
-  offsets = aligner is not None
-  try:
-    rows = processor.windows(marked, offsets=offsets)
-  except InputError:  # one by one, to report the faulty examples
-    rows = []
-    for number, (example, text) in enumerate(zip(examples, marked, strict=True)):
-      with faults.caught():
-        windows = _windows(processor, text, example, offsets=offsets)
-        rows += [dataclasses.replace(x, example=number) for x in windows]
-  if aligner is None:
+  @property
+  def extra_inputs(self) -> tuple[AlignedVectors, ...]:
+    """Returns the vectors of the entities that examples link, if a folder has them."""
+    aligned = AlignedVectors(self.vectors, self.alignment, self.link_threshold)
+    return (aligned,) if self.vectors else ()
+
+  def marked_rows(
+    self,
+    processor: Processor,
+    examples: Sequence[Any],
+    spans: Sequence[Sequence[Bounds]],
+    faults: Faults,
+  ) -> list[Row]:
+    """Returns a row for each example; of a text that is too long, the part around its entities.
+
+    With vectors, the entities that the examples link are beside the words.
+
+    An example has a fault if its entities are too far apart for one row, or if one of them holds no
+    token. With faults skipped, it has no row.
+    """
+    if self.authors:
+      processor = dataclasses.replace(processor, read_as=after_space)
+    marked = [
+      TextInput(x.text, entity_spans=of_one) for x, of_one in zip(examples, spans, strict=True)
+    ]
+    aligners = [inputs.aligner(processor.tokenizer) for inputs in self.extra_inputs]
+    offsets = bool(aligners)
+    try:
+      rows = processor.windows(marked, offsets=offsets)
+    except InputError:  # one by one, to report the faulty examples
+      rows = []
+      for number, (example, text) in enumerate(zip(examples, marked, strict=True)):
+        with faults.caught():
+          windows = _windows(processor, text, example, offsets=offsets)
+          rows += [dataclasses.replace(x, example=number) for x in windows]
+    for aligner in aligners:
+      aligner.report([link for example in examples for link in example.links])
+      rows = [aligner.row(row, examples[row.example].links) for row in rows]
     return rows
-  aligner.report([link for example in examples for link in example.links])
-  return [aligner.row(row, examples[row.example].links) for row in rows]
 
 
 def _windows(processor: Processor, text: TextInput, example: Any, *, offsets: bool) -> list[Row]:

@@ -4,7 +4,7 @@ import collections
 import re
 import string
 import unicodedata
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from luke_jax.errors import InputError
 from luke_jax.files import Path
@@ -83,7 +83,7 @@ def _f1(answer: list[str], gold: list[str]) -> float:
 def read_predictions(path: Path, faults: Faults) -> dict[str, str]:
   """Reads answers by id from JSON lines, or from the scripts' one object in a file `*.json`."""
   if path.suffix != ".json":
-    return dict(read_records(path, _prediction, faults))
+    return dict(read_records(path, lambda x, id, at: (id, files.string(x, "answer", at)), faults))
   value = files.read_json(path)
   if not isinstance(value, dict):
     raise InputError(f"{path}: a {type(value).__name__}; expected an object of id -> answer")
@@ -92,10 +92,6 @@ def read_predictions(path: Path, faults: Faults) -> dict[str, str]:
     with faults.caught():
       answers[id] = files.string(value, id, str(path))
   return answers
-
-
-def _prediction(value: Mapping[str, object], id: str, place: str) -> tuple[str, str]:
-  return id, files.string(value, "answer", place)
 
 
 def answer_marks(gold: Sequence[Bounds], predicted: Answer | None) -> tuple[Mark, ...]:

@@ -45,8 +45,8 @@ def predict_masks(
   if top < 1:
     raise InputError(f"top: {top}; expected 1 or more")
   special = processor.tokenizer.special
-  text = text.replace(ALSO_MASK, special.mask_name)
-  if special.mask_name not in text and not spans:
+  text = text.replace(ALSO_MASK, special.roles.mask)
+  if special.roles.mask not in text and not spans:
     raise InputError(f"text: no {ALSO_MASK} and no span; expected something to predict")
   (row,) = processor.encode([TextInput(text, entity_spans=spans or None)], offsets=True)
   outputs = forward(**processor.pad([row]))

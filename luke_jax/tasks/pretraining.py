@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 import jax
 import jax.numpy as jnp
 import numpy as np
+import optax
 
 from luke_jax.errors import InputError, check_whole
 from luke_jax.files import Path, sha256
@@ -95,12 +96,87 @@ def _titles(folder: str) -> str:
     raise InputError(f"{path}: no such file; expected the titles of the entities") from None
 
 
+def _check_held_out(share: float) -> None:
+  if not 0 < share < 1:
+    raise InputError(f"held_out: {share!r}; expected a share above 0 and below 1")
+
+
+class MaskedPrediction(Task):
+  """Prediction of what is masked, by a head that returns losses and hits of its targets."""
+
+  def network(self, backbone: Backbone) -> Network:
+    """Returns a backbone with the task's head."""
+    return Network(backbone, make_head(self.head, backbone))
+
+  def initial_params(self, backbone: Backbone, key: jax.Array) -> dict:
+    """Returns fresh parameters."""
+    return network.initial_params(self.network(backbone), key)
+
+  def weights(self, batch: Batch) -> dict[str, jax.Array]:
+    """Returns the weights of the targets by their kind, each of which has a mean."""
+    return masked_weights(batch)
+
+  def scores(
+    self, backbone: Backbone, params: Params, batch: Batch, key: jax.Array | None
+  ) -> dict[str, jax.Array]:
+    """Returns losses and hits of each target, by its kind."""
+    return network.apply(self.network(backbone), params, batch, key)
+
+  def loss(
+    self, backbone: Backbone, params: Params, batch: Batch, weights: Tree, key: jax.Array | None
+  ) -> tuple[jax.Array, dict[str, jax.Array]]:
+    """Returns the sum of the weighted losses of all kinds of targets."""
+    loss, metrics = weighted(self.scores(backbone, params, batch, key), weights)
+    return loss, metrics | {"tokens": batch["attention_mask"].sum()}
+
+
+@dataclasses.dataclass(frozen=True)
+class SentencePretraining(MaskedPrediction):
+  """Prediction of masked words, and of a pair's second sentence as the next one or another."""
+
+  text: str = ""  # directory of the tokenizer
+  held_out: float = 0.01  # of a file, the last instances, which are "dev" and not "train"
+
+  heads: ClassVar[tuple[str, ...]] = ("pretraining",)
+  markers: ClassVar[bool] = False  # its tokenizer has none
+
+  def __post_init__(self) -> None:
+    _check_held_out(self.held_out)
+
+  @property
+  def text_directory(self) -> str:
+    """Returns the directory of the tokenizer."""
+    return self.text
+
+  def scores(
+    self, backbone: Backbone, params: Params, batch: Batch, key: jax.Array | None
+  ) -> dict[str, jax.Array]:
+    """Returns losses and hits of each target, those of pairs under the name of next."""
+    inputs = {name: x for name, x in batch.items() if name != "next_sentence_labels"}
+    scores = super().scores(backbone, params, inputs, key)
+    labels, logits = batch["next_sentence_labels"], scores.pop("next_sentence_logits")
+    losses = optax.softmax_cross_entropy_with_integer_labels(logits, labels)
+    hits = (logits.argmax(-1) == labels).astype(jnp.float32)
+    return scores | {"next_losses": losses, "next_hits": hits}
+
+  def score(self, records: Any, predictions: Mapping[str, np.ndarray]) -> dict[str, float]:
+    """Returns mean losses and shares of right predictions."""
+    sums = {name: float(np.sum(x, dtype=np.float64)) for name, x in predictions.items()}
+    sums["next_count"] = len(records)
+    scores = {}
+    for kind in (name.removesuffix("_losses") for name in predictions if "_losses" in name):
+      count = max(1.0, sums[f"{kind}_count"])
+      scores[f"{kind}_loss"] = sums[f"{kind}_losses"] / count
+      scores[f"{kind}_accuracy"] = sums[f"{kind}_hits"] / count
+    return scores
+
+
 Records = TrainingRecords | HeldOutRecords
 MICRO_BATCH = 4  # rows, of the authors' runs
 
 
 @dataclasses.dataclass(frozen=True)
-class Pretraining(Task):
+class Pretraining(MaskedPrediction):
   """Prediction of masked words and entities in records from `luke-jax wiki build`.
 
   A model without entities reads words only, which is the paper's control run. One with
@@ -126,8 +202,7 @@ class Pretraining(Task):
     check_whole(3, words=self.words)
     numbers = {"mention": self.mention, "dev_records": self.dev_records}
     check_whole(1, entities=self.entities, **numbers)
-    if not 0 < self.held_out < 1:
-      raise InputError(f"held_out: {self.held_out!r}; expected a share above 0 and below 1")
+    _check_held_out(self.held_out)
     if not 0 <= self.exponent <= 1:
       raise InputError(f"exponent: {self.exponent!r}; expected a number from 0 to 1")
 
@@ -147,20 +222,9 @@ class Pretraining(Task):
     records = (folder / file.name for folder in folders for file in read_metadata(folder).files)
     return Reads(tuple(str(folder / METADATA) for folder in folders), tuple(map(str, records)))
 
-  def initial_params(self, backbone: Backbone, key: jax.Array) -> dict:
-    """Returns fresh parameters."""
-    return network.initial_params(masked_network(backbone), key)
-
   def weights(self, batch: Batch) -> dict[str, jax.Array]:
     """Returns the weights of masked words, masked entities and pages, which have a mean each."""
     return masked_weights(batch, MICRO_BATCH if self.authors else None)
-
-  def loss(
-    self, backbone: Backbone, params: Params, batch: Batch, weights: Tree, key: jax.Array | None
-  ) -> tuple[jax.Array, dict[str, jax.Array]]:
-    """Returns the sum of the weighted losses of masked words, masked entities and pages."""
-    loss, metrics = weighted(masked_scores(backbone, params, batch, key), weights)
-    return loss, metrics | {"tokens": batch["attention_mask"].sum()}
 
   def records(self, backbone: Backbone, split: str) -> Records:
     """Returns the records of "train", or those of the pages held out from it."""
@@ -191,7 +255,7 @@ class Pretraining(Task):
 
   def predict(self, backbone: Backbone, params: Params, batch: Batch) -> dict[str, jax.Array]:
     """Returns losses, hits and number of each row's masked words, and all of each masked entity."""
-    scores = masked_scores(backbone, params, batch, None)
+    scores = self.scores(backbone, params, batch, None)
     results = {name: scores[f"word_{name}"].sum(-1) for name in ("losses", "hits")}
     results["count"] = (batch["labels"] != IGNORED).sum(-1)
     if backbone.entities:
@@ -226,8 +290,10 @@ class Pretraining(Task):
 
 
 def masked_weights(batch: Mapping[str, jax.Array], rows: int | None = None) -> dict[str, jax.Array]:
-  """Returns weights by the kind of target: word and, where the batch has them, entity and page."""
+  """Returns weights by the kind of target: word and, where the batch has them, the others."""
   masks = {"word": batch["labels"] != IGNORED}
+  if "next_sentence_labels" in batch:
+    masks["next"] = jnp.ones(batch["next_sentence_labels"].shape, bool)
   if "entity_labels" in batch:
     masks["entity"] = batch["entity_labels"] != IGNORED
   if "page_ids" in batch:
@@ -244,18 +310,6 @@ def weighted(
   hits = {kind: scores[f"{kind}_hits"] for kind in weights if f"{kind}_hits" in scores}
   accuracies = {f"{kind}_accuracy": (x * weights[kind]).sum() for kind, x in hits.items()}
   return loss, metrics | accuracies
-
-
-def masked_scores(
-  backbone: Backbone, params: Params, batch: Batch, key: jax.Array | None
-) -> dict[str, jax.Array]:
-  """Returns losses and hits of each masked word, masked entity and page."""
-  return network.apply(masked_network(backbone), params, batch, key)
-
-
-def masked_network(backbone: Backbone) -> Network:
-  """Returns a backbone with the head that predicts what is masked."""
-  return Network(backbone, make_head(Pretraining.heads[0], backbone))
 
 
 def _corpora(folders: tuple[str, ...], exponent: float) -> Corpora:

@@ -9,14 +9,13 @@ import jax.numpy as jnp
 import numpy as np
 
 from luke_jax.errors import InputError, check_whole
-from luke_jax.models import network
 from luke_jax.models.system import Backbone
 from luke_jax.nn.losses import IGNORED
 from luke_jax.pipeline.reads import Reads
 from luke_jax.pipeline.rows import RowSizes
-from luke_jax.tasks.pretraining import masked_network, masked_scores, masked_weights, weighted
+from luke_jax.tasks.pretraining import MaskedPrediction
 from luke_jax.text.rows import Row, padded
-from luke_jax.training.task import Batch, Params, Task, Tree
+from luke_jax.training.task import Batch, Params
 
 FIRST_WORD, FIRST_ENTITY = 5, 4  # after the special ones
 WORD_MASK, ENTITY_MASK = 4, 2
@@ -68,7 +67,7 @@ def _check(backbone: Backbone) -> None:
 
 
 @dataclasses.dataclass(frozen=True)
-class SyntheticPretraining(Task):
+class SyntheticPretraining(MaskedPrediction):
   """Masked words and entities of made-up pages."""
 
   pages: int = 4096
@@ -90,21 +89,6 @@ class SyntheticPretraining(Task):
   def reads(self) -> Reads:
     """Returns no files."""
     return Reads()
-
-  def initial_params(self, backbone: Backbone, key: jax.Array) -> dict:
-    """Returns fresh parameters."""
-    return network.initial_params(masked_network(backbone), key)
-
-  def weights(self, batch: Batch) -> dict[str, jax.Array]:
-    """Returns the weights of masked words and masked entities, which have a mean each."""
-    return masked_weights(batch)
-
-  def loss(
-    self, backbone: Backbone, params: Params, batch: Batch, weights: Tree, key: jax.Array | None
-  ) -> tuple[jax.Array, dict[str, jax.Array]]:
-    """Returns the sum of the weighted losses of masked words and masked entities."""
-    loss, metrics = weighted(masked_scores(backbone, params, batch, key), weights)
-    return loss, metrics | {"tokens": batch["attention_mask"].sum()}
 
   def records(self, backbone: Backbone, split: str) -> Pages:
     """Pages of "train", or an eighth as many others of "dev"."""
@@ -153,7 +137,7 @@ class SyntheticPretraining(Task):
 
   def predict(self, backbone: Backbone, params: Params, batch: Batch) -> dict[str, jax.Array]:
     """Losses of every row's masked tokens, and how many there were."""
-    losses = masked_scores(backbone, params, batch, None)
+    losses = self.scores(backbone, params, batch, None)
     return {
       "words": losses["word_losses"].sum(-1),
       "word_count": (batch["labels"] != IGNORED).sum(-1),

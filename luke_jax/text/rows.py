@@ -152,7 +152,8 @@ def padded(
     arrays |= _entity_arrays(rows, sizes, pad_entity, positions="entity_position_ids" in names)
   arrays = {name: arrays[name] for name in names}
   for name, room in (extra or {}).items():
-    arrays[name] = _filled([_value(row, name) for row in rows], room)
+    values = [row.labels if name == "labels" else (row.extra or {}).get(name) for row in rows]
+    arrays[name] = _filled(values, room)
   return arrays
 
 
@@ -227,10 +228,6 @@ def _positions(starts: np.ndarray, ends: np.ndarray, room: int) -> np.ndarray:
   tokens = starts[..., None] + np.arange(longest, dtype=np.int32)
   np.copyto(positions[..., :longest], tokens, where=tokens < ends[..., None])
   return positions
-
-
-def _value(row: Row, name: str) -> object:
-  return row.labels if name == "labels" else (row.extra or {}).get(name)
 
 
 def _filled(values: Sequence[Any], room: Room) -> np.ndarray:

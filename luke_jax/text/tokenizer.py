@@ -108,11 +108,6 @@ class SpecialTokens:
     return self.roles.end == ROBERTA.end
 
   @property
-  def mask_name(self) -> str:
-    """Returns the mask as a text spells it."""
-    return self.roles.mask
-
-  @property
   def marker_ids(self) -> tuple[int, ...]:
     """Returns the ids of the markers `<ent>` and `<ent2>`, none where the model never had them."""
     return tuple(self.ids[marker] for marker in self.markers)

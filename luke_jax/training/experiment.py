@@ -183,7 +183,7 @@ def from_dict(data: Mapping[str, object], own: Experiment | None = None) -> Expe
 
 def differences(saved: Mapping[str, object], current: Mapping[str, object]) -> list[str]:
   """Returns the differences of two results of `to_dict`: "run.seed: 0 there, 1 here"."""
-  there, here = dict(_leaves(saved, "")), dict(_leaves(current, ""))
+  there, here = dict(leaves(saved, "")), dict(leaves(current, ""))
   return [
     f"{name}: {_shown(there, name)} there, {_shown(here, name)} here"
     for name in here | there
@@ -193,7 +193,7 @@ def differences(saved: Mapping[str, object], current: Mapping[str, object]) -> l
 
 def describe(experiment: Experiment) -> str:
   """Returns a line for each field, by dotted name, with the default if the value differs."""
-  values, defaults = dict(_leaves(to_dict(experiment), "")), dict(_defaults(experiment, ""))
+  values, defaults = dict(leaves(to_dict(experiment), "")), dict(_defaults(experiment, ""))
   names = max(map(len, values))
   lines = []
   for name, value in values.items():
@@ -249,10 +249,11 @@ def _task_class(name: str, of_user: type | None) -> type:
   raise InputError(f"task.class: {name!r}; expected a task of luke_jax{also}")
 
 
-def _leaves(values: Mapping[str, object], place: str) -> Iterator[tuple[str, Any]]:
+def leaves(values: Mapping[str, Any], place: str) -> Iterator[tuple[str, Any]]:
+  """Yields the values that are no objects, by their dotted names."""
   for name, value in values.items():
     if isinstance(value, Mapping):
-      yield from _leaves(value, dotted(place, name))
+      yield from leaves(value, dotted(place, name))
     else:
       yield dotted(place, name), value
 

@@ -1,5 +1,6 @@
 """Checks that a checkpoint holds what was saved: sums of arrays, a digest of their description."""
 
+import functools
 import hashlib
 import json
 import re
@@ -123,12 +124,10 @@ def sums(state: State, version: int) -> dict[str, int]:
   return dict(zip(arrays, map(int, jax.device_get(totals)), strict=True))
 
 
-def _sums_of(arrays: list[jax.Array], weighted: bool) -> jax.Array:
+@functools.partial(jax.jit, static_argnums=1)
+def _sums(arrays: list[jax.Array], weighted: bool) -> jax.Array:
   # One program for all arrays: processes that run many small ones at once can deadlock.
   return jnp.stack([_sum(x, jnp, weighted) for x in arrays])
-
-
-_sums = jax.jit(_sums_of, static_argnums=1)
 
 
 def _without_keys(x: jax.Array) -> jax.Array:

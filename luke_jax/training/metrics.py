@@ -189,15 +189,10 @@ def _drop_after(path: Path, step: int) -> None:
   """Rewrites a file without the lines of later steps and without an incomplete last line."""
   if not path.is_file():
     return
-  part = path.with_name(f"{path.name}.part")
-  try:
-    with path.open("rb") as lines, part.open("wb") as shortened:
-      for line in _complete(lines, path):
-        if json.loads(line)["step"] <= step:
-          shortened.write(line.rstrip(b"\n") + b"\n")
-    part.replace(path)
-  finally:
-    part.unlink(missing_ok=True)
+  with whole(path) as part, path.open("rb") as lines, part.open("wb") as shortened:
+    for line in _complete(lines, path):
+      if json.loads(line)["step"] <= step:
+        shortened.write(line.rstrip(b"\n") + b"\n")
 
 
 def _complete(lines: Iterator[bytes], path: Path) -> Iterator[bytes]:

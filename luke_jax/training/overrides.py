@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from luke_jax import typed_values
-from luke_jax.errors import InputError
+from luke_jax.errors import InputError, perhaps
 from luke_jax.models.table import SIZES
 from luke_jax.training.experiment import Experiment
 from luke_jax.training.experiment_files import Row
@@ -32,9 +32,8 @@ def override(experiment: Experiment, assignments: Sequence[str]) -> Experiment:
       raise InputError(f"{assignment}: no '='; expected FIELD=VALUE, such as run.seed=1")
     if name == "model":
       if text not in SIZES:
-        near = difflib.get_close_matches(text, SIZES, n=1)
-        hint = f", perhaps {near[0]}" if near else ""
-        raise InputError(f"model: {text!r}; expected one of {', '.join(SIZES)}{hint}")
+        expected = f"{', '.join(SIZES)}{perhaps(text, SIZES)}"
+        raise InputError(f"model: {text!r}; expected one of {expected}")
       experiment = dataclasses.replace(experiment, model=SIZES[text])
       changes = {path: value for path, value in changes.items() if path[0] != "model"}
       fields = {name: (value, kind) for name, value, kind in _fields(experiment, "")}

@@ -85,29 +85,18 @@ class Mentions:
 
   def candidates(self, name: int, min_prior: float = 0.0) -> list[Candidate]:
     """Returns the pages of a name with at least that prior, the most linked first."""
-    start, stop = self._starts[name], self._starts[name + 1]
+    places = slice(self._starts[name], self._starts[name + 1])
+    links, pages = self._links[places], self._pages[places].tolist()
     if self._further:
-      return self._of_sources(slice(start, stop), min_prior)
-    priors = (self._links[start:stop] / self._totals[name]).tolist()
-    pages = self._pages[start:stop].tolist()
+      masks = self._masks[places]
+      weights = stages.weights_of(links, masks)
+      priors = weights / weights.sum()
+      sources = list(map(stages.sources_of, links.tolist(), masks.tolist()))
+    else:
+      priors, sources = links / self._totals[name], [()] * len(pages)
     return [
-      Candidate(self.titles.table[page], prior)
-      for page, prior in zip(pages, priors, strict=True)
-      if prior >= min_prior
-    ]
-
-  def _of_sources(self, places: slice, min_prior: float) -> list[Candidate]:
-    links, masks = self._links[places], self._masks[places]
-    weights = stages.weights_of(links, masks)
-    rows = zip(
-      self._pages[places].tolist(),
-      (weights / weights.sum()).tolist(),
-      map(stages.sources_of, links.tolist(), masks.tolist()),
-      strict=True,
-    )
-    return [
-      Candidate(self.titles.table[page], prior, sources)
-      for page, prior, sources in rows
+      Candidate(self.titles.table[page], prior, of_page)
+      for page, prior, of_page in zip(pages, priors.tolist(), sources, strict=True)
       if prior >= min_prior
     ]
 

@@ -105,7 +105,7 @@ def test_prefix_space(byte_level):
 
 def test_special_tokens_in_a_text(tokenizer):
   special = tokenizer.special
-  text = f"a {special.mask_name}<ent>{special.roles.end}"
+  text = f"a {special.roles.mask}<ent>{special.roles.end}"
   (tokens,) = tokenizer.encode([text], offsets=True)
   assert tokens.ids[-3:] == [special.mask, special.marker_ids[0], special.end]
   assert tokens.offsets[-3:] == [(2, 8), (8, 13), (13, len(text))]

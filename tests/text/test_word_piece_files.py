@@ -177,7 +177,7 @@ def test_special_tokens_of_other_names(vocab_txt, files):
   tokenizer = load_tokenizer(files)
   special = tokenizer.special
   assert (special.start, special.pad, special.end, special.unknown) == (3, 0, 4, 2)
-  assert special.mask_name == "<mask>"
+  assert special.roles.mask == "<mask>"
   assert tokenizer.encode(["a <mask>"])[0].ids[-1] == special.mask == 5
   save_tokenizer(tokenizer, files / "new")
   assert load_tokenizer(files / "new").special == special

@@ -271,7 +271,7 @@ class CamembertConfig(RobertaConfig):
   paper: ClassVar[str] = "[Martin et al., ACL 2020](https://aclanthology.org/2020.acl-main.645/)"
 
 
-_LARGE: dict[str, Any] = {
+LARGE: dict[str, Any] = {
   "hidden_size": 1024,
   "num_hidden_layers": 24,
   "num_attention_heads": 16,
@@ -283,9 +283,9 @@ SIZES: dict[str, BertConfig] = {
     hidden_size=384, num_hidden_layers=6, num_attention_heads=12, intermediate_size=1536
   ),
   "bert-base": BertConfig(),
-  "bert-large": BertConfig(**_LARGE),
+  "bert-large": BertConfig(**LARGE),
   "roberta-base": RobertaConfig(),
-  "roberta-large": RobertaConfig(**_LARGE),
+  "roberta-large": RobertaConfig(**LARGE),
   "xlm-roberta-base": XlmRobertaConfig(),
-  "xlm-roberta-large": XlmRobertaConfig(**_LARGE),
+  "xlm-roberta-large": XlmRobertaConfig(**LARGE),
 }

@@ -3,20 +3,16 @@
 import bisect
 import dataclasses
 import itertools
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import ClassVar, Literal, NamedTuple
 
 import jax
 import jax.numpy as jnp
 import numpy as np
-import optax
 
 from luke_jax.errors import InputError, check_whole
-from luke_jax.heads.kinds import make_head
-from luke_jax.models import network
-from luke_jax.models.network import Network
 from luke_jax.models.system import Backbone
-from luke_jax.nn.losses import IGNORED, target_weights
+from luke_jax.nn.losses import IGNORED
 from luke_jax.pipeline.reads import Reads, cached
 from luke_jax.pipeline.rows import Masked, MaskIds
 from luke_jax.systems.ernie_baidu.units import (
@@ -27,9 +23,9 @@ from luke_jax.systems.ernie_baidu.units import (
   UnitInstances,
   read_units,
 )
-from luke_jax.tasks.pretraining import weighted
+from luke_jax.tasks.pretraining import SentencePretraining
 from luke_jax.text import Tokenizer, load_tokenizer
-from luke_jax.training.task import Batch, Params, Task, Tree
+from luke_jax.training.task import Batch, Params
 
 SELECTED_SHARE = 0.15  # of the units that are selected
 _RANDOM, _KEPT = 0.2, 0.1  # below which a random word replaces a selected one, or it stays
@@ -123,7 +119,7 @@ BASIC = "basic"
 
 
 @dataclasses.dataclass(frozen=True)
-class UnitPretraining(Task):
+class UnitPretraining(SentencePretraining):
   """Prediction of words of masked units, and of true pairs or dialogues (Sun et al., 2019, §3).
 
   A stage of the paper is a run whose mixture has one level only: single words (basic), phrases, or
@@ -131,7 +127,6 @@ class UnitPretraining(Task):
   """
 
   files: tuple[str, ...] = ()  # of instances
-  text: str = ""  # directory of the tokenizer
   levels: tuple[str, ...] = ("phrase",)  # of the unit labels that the files have, in their order
   mask_mode: Literal["mixture", "file"] = "mixture"  # the level is drawn for a text, or for a file
   # Shares of the texts that are masked by single words and by each of the levels; none: the first
@@ -142,18 +137,14 @@ class UnitPretraining(Task):
   unit_shares: tuple[float, ...] = ()
   words: int = 512  # the longest text, special tokens included
   masked: int = 128  # the most words of a text that are predicted
-  held_out: float = 0.01  # of each file, the last instances, which are "dev" and not "train"
   dev_instances: int = 1024  # at most
 
   name: ClassVar[str] = "unit_pretraining"
-  heads: ClassVar[tuple[str, ...]] = ("pretraining",)
-  markers: ClassVar[bool] = False  # its tokenizer has none
 
   def __post_init__(self) -> None:
+    super().__post_init__()
     check_whole(8, words=self.words)
     check_whole(1, masked=self.masked, dev_instances=self.dev_instances)
-    if not 0 < self.held_out < 1:
-      raise InputError(f"held_out: {self.held_out!r}; expected a share above 0 and below 1")
     if not self.levels:
       raise InputError("levels: none; expected a name for each field of unit labels")
     count = 1 + len(self.levels)
@@ -167,46 +158,9 @@ class UnitPretraining(Task):
         " files, and no mixture"
       )
 
-  @property
-  def text_directory(self) -> str:
-    """Returns the directory of the tokenizer."""
-    return self.text
-
   def reads(self) -> Reads:
     """Returns the files of instances."""
     return Reads(parts=self.files)
-
-  def network(self, backbone: Backbone) -> Network:
-    """Returns a backbone with the heads of pretraining."""
-    return Network(backbone, make_head(self.head, backbone))
-
-  def initial_params(self, backbone: Backbone, key: jax.Array) -> dict:
-    """Returns fresh parameters."""
-    return network.initial_params(self.network(backbone), key)
-
-  def weights(self, batch: Batch) -> dict[str, jax.Array]:
-    """Returns the weights of masked words and of texts, which have a mean each."""
-    texts = jnp.ones(batch["next_sentence_labels"].shape, bool)
-    masks = {"word": batch["labels"] != IGNORED, "next": texts}
-    return {name: target_weights(mask) for name, mask in masks.items()}
-
-  def loss(
-    self, backbone: Backbone, params: Params, batch: Batch, weights: Tree, key: jax.Array | None
-  ) -> tuple[jax.Array, dict[str, jax.Array]]:
-    """Returns the sum of both losses."""
-    loss, metrics = weighted(self._each(backbone, params, batch, key), weights)
-    return loss, metrics | {"tokens": batch["attention_mask"].sum()}
-
-  def _each(
-    self, backbone: Backbone, params: Params, batch: Batch, key: jax.Array | None
-  ) -> dict[str, jax.Array]:
-    """Returns losses and hits of every masked word and of every text."""
-    inputs = {name: x for name, x in batch.items() if name != "next_sentence_labels"}
-    outputs = network.apply(self.network(backbone), params, inputs, key)
-    labels, logits = batch["next_sentence_labels"], outputs["next_sentence_logits"]
-    every = {name: outputs[name] for name in ("word_losses", "word_hits")}
-    every["next_losses"] = optax.softmax_cross_entropy_with_integer_labels(logits, labels)
-    return every | {"next_hits": (logits.argmax(-1) == labels).astype(jnp.float32)}
 
   def records(self, backbone: Backbone, split: str) -> UnitInstances:
     """Returns the first instances of each file as "train", and the last as "dev"."""
@@ -281,18 +235,9 @@ class UnitPretraining(Task):
 
   def predict(self, backbone: Backbone, params: Params, batch: Batch) -> dict[str, jax.Array]:
     """Returns the sums of losses and hits of each row, and the numbers of masked words."""
-    every = self._each(backbone, params, batch, None)
+    every = self.scores(backbone, params, batch, None)
     results = {name: x.reshape(len(x), -1).sum(-1) for name, x in every.items()}
     return results | {"word_count": (batch["labels"] != IGNORED).sum(-1)}
-
-  def score(
-    self, records: UnitInstances, predictions: Mapping[str, np.ndarray]
-  ) -> dict[str, float]:
-    """Returns mean losses and shares of right predictions."""
-    sums = {name: float(np.sum(x, dtype=np.float64)) for name, x in predictions.items()}
-    counts = {"word": max(1.0, sums["word_count"]), "next": len(records)}
-    scores = {f"{kind}_loss": sums[f"{kind}_losses"] / n for kind, n in counts.items()}
-    return scores | {f"{kind}_accuracy": sums[f"{kind}_hits"] / n for kind, n in counts.items()}
 
 
 @cached(4)

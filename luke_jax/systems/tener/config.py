@@ -5,17 +5,18 @@ import math
 from collections.abc import Mapping
 from typing import Any, ClassVar, Literal
 
+import numpy as np
+
 from luke_jax.errors import InputError
 from luke_jax.models.config_files import OF_TENER, Fixed, check_config
 from luke_jax.models.keys import Keys
 from luke_jax.models.shapes import cast_once
 from luke_jax.models.system import Layout, Recipe, System, TokenCounts
 from luke_jax.nn.layers import Numerics
-from luke_jax.systems.tener import encoder
 from luke_jax.systems.tener.encoder import TenerEncoder
 from luke_jax.systems.tener.layers import KERNEL, Frequencies
 from luke_jax.text.rows import Room
-from luke_jax.text.whole_words import LONGEST_WORD
+from luke_jax.text.whole_words import BIGRAMS, CHARACTERS, LONGEST_WORD, VECTORS
 
 MOST_WORDS = 1_000_000
 _MAY_BE_ZERO = ("character_vocab_size", "bigram_vocab_size", "vector_size", "unk_token_id")
@@ -119,7 +120,10 @@ class TenerConfig(System):
   @property
   def numerics(self) -> Numerics:
     """Returns the numbers that all layers share."""
-    return encoder.numerics(self)
+    rate = self.classifier_dropout
+    return Numerics(
+      None, self.layer_norm_eps, self.hidden_dropout_prob, "relu", classifier_dropout=rate
+    )
 
   @property
   def feed_forward_width(self) -> int:
@@ -128,7 +132,14 @@ class TenerConfig(System):
 
   def beside(self, words: int) -> Mapping[str, Room]:
     """Returns the arrays beside so many words of a row, which words of its own vocabulary have."""
-    return encoder.beside(self, words)
+    rooms = {}
+    if self.character_vocab_size:
+      rooms[CHARACTERS] = Room((words, LONGEST_WORD))
+    if self.bigram_vocab_size:
+      rooms[BIGRAMS] = Room((words,))
+    if self.vector_size:
+      rooms[VECTORS] = Room((words, self.vector_layers, self.vector_size), 0, np.float32)
+    return rooms
 
   def products(self, counts: TokenCounts) -> Mapping[str, float]:
     """Returns the multiplications and additions of a forward pass, by the path of their weights."""

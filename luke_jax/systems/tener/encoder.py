@@ -5,40 +5,18 @@ from typing import TYPE_CHECKING, Any
 import flax.linen as nn
 import jax
 import jax.numpy as jnp
-import numpy as np
 
 from luke_jax.models.shapes import attention_sizes
 from luke_jax.models.system import Backbone, States, Tables
 from luke_jax.nn.embeddings import look_up, real_tokens
-from luke_jax.nn.layers import Dense, Dropout, Numerics, embedding
+from luke_jax.nn.layers import Dense, Dropout, embedding
 from luke_jax.nn.queries import AttentionSizes
 from luke_jax.systems.tener import layers
 from luke_jax.systems.tener.layers import CharacterEncoder, by_length
-from luke_jax.text.rows import Room
-from luke_jax.text.whole_words import BIGRAMS, CHARACTERS, LONGEST_WORD, VECTORS
+from luke_jax.text.whole_words import BIGRAMS, CHARACTERS, VECTORS
 
 if TYPE_CHECKING:
   from luke_jax.systems.tener.config import TenerConfig
-
-
-def numerics(config: "TenerConfig") -> Numerics:
-  """Returns the numbers that all layers share."""
-  rate = config.classifier_dropout
-  return Numerics(
-    None, config.layer_norm_eps, config.hidden_dropout_prob, "relu", classifier_dropout=rate
-  )
-
-
-def beside(config: "TenerConfig", words: int) -> dict[str, Room]:
-  """Returns the arrays beside the words of a row that the model reads."""
-  rooms = {}
-  if config.character_vocab_size:
-    rooms[CHARACTERS] = Room((words, LONGEST_WORD))
-  if config.bigram_vocab_size:
-    rooms[BIGRAMS] = Room((words,))
-  if config.vector_size:
-    rooms[VECTORS] = Room((words, config.vector_layers, config.vector_size), 0, np.float32)
-  return rooms
 
 
 def word_attention(backbone: "Backbone[TenerConfig]") -> layers.Attending:
@@ -125,7 +103,7 @@ class TenerEncoder(nn.Module):
     for id in (c.pad_token_id, c.bos_token_id, c.eos_token_id):
       mask = mask & (input_ids != id)
     inputs = {CHARACTERS: character_ids, BIGRAMS: bigram_ids, VECTORS: word_vectors}
-    for name, room in beside(c, input_ids.shape[1]).items():
+    for name, room in c.beside(input_ids.shape[1]).items():
       if inputs[name] is None:
         inputs[name] = jnp.zeros((len(input_ids), *room.shape), room.dtype)
     x = self.input(self._words(input_ids, inputs))

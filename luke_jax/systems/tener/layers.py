@@ -10,7 +10,7 @@ import dataclasses
 import functools
 import math
 from collections.abc import Callable
-from typing import Any, Literal, NamedTuple, TypeVar
+from typing import Literal, NamedTuple, TypeVar
 
 import flax.linen as nn
 import jax
@@ -315,10 +315,6 @@ def _in_order(
   return lax.fori_loop(0, _parts(lengths), step, jnp.zeros(out.shape, out.dtype))
 
 
-def _forward(run: Run, *inputs: Any) -> tuple[jax.Array, tuple]:
-  return _in_order(run, *inputs), inputs
-
-
 def _backward(run: Run, inputs: tuple, cotangents: jax.Array) -> tuple[dict, None, None, None]:
   params, ids, lengths, key = inputs
 
@@ -333,7 +329,7 @@ def _backward(run: Run, inputs: tuple, cotangents: jax.Array) -> tuple[dict, Non
   return lax.fori_loop(0, _parts(lengths), step, zeros), None, None, None
 
 
-_in_order.defvjp(_forward, _backward)
+_in_order.defvjp(lambda run, *inputs: (_in_order(run, *inputs), inputs), _backward)
 
 
 def _parts(lengths: jax.Array) -> jax.Array:

@@ -175,16 +175,12 @@ def _absolute(queries: jax.Array, candidates: jax.Array) -> jax.Array:
   return _summed(lambda q, e: jnp.abs(q[:, None] - e[None]), queries.T, candidates.T)
 
 
-def _absolute_forward(queries: jax.Array, candidates: jax.Array) -> tuple[jax.Array, object]:
-  return _absolute(queries, candidates), (queries, candidates)
-
-
 def _absolute_backward(residuals: Any, gradient: jax.Array) -> tuple[jax.Array, jax.Array]:
   queries, candidates = residuals
   return _signed(queries, candidates, gradient.T), _signed(candidates, queries, gradient)
 
 
-_absolute.defvjp(_absolute_forward, _absolute_backward)
+_absolute.defvjp(lambda *both: (_absolute(*both), both), _absolute_backward)
 
 
 def _signed(vectors: jax.Array, others: jax.Array, weights: jax.Array) -> jax.Array:

@@ -7,13 +7,12 @@ and text, which is cleaned as the authors of MA-BERT do:
     u1\t\tp7\t\t4\t\tthe room was small . <sssss> we do n't mind .
 """
 
-import difflib
 import functools
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from luke_jax.errors import InputError
+from luke_jax.errors import InputError, perhaps
 from luke_jax.files import Path
 from luke_jax.formats.files import lines, listed, string
 
@@ -129,11 +128,9 @@ def _form_of(columns: Sequence[str], fields: Sequence[str]) -> Form:
 
 def _benchmark(name: str) -> Form:
   if name.lower() not in BENCHMARKS:
-    near = difflib.get_close_matches(name.lower(), BENCHMARKS, n=1)
-    hint = f", perhaps {near[0]}" if near else ""
     raise InputError(
       f"columns: {name!r}; expected pairs such as text=review,label=stars, or one of"
-      f" {', '.join(BENCHMARKS)}{hint}"
+      f" {', '.join(BENCHMARKS)}{perhaps(name.lower(), BENCHMARKS)}"
     )
   return BENCHMARKS[name.lower()]
 

@@ -123,7 +123,14 @@ class TextClassification(TextTask[TextExample, Any]):
     """Returns the attributes with their values, by default those of the training file."""
     if self.attributes.values or not self.attributes.names:
       return self.attributes
-    return with_values(self)
+    if not self.train:
+      raise InputError(
+        "task.train: empty; expected the file that attributes have their values from"
+      )
+    # Without what differs in the course of preparing a run, so that the file is read once.
+    return _with_values(
+      dataclasses.replace(self, labels=(), words=512, dev="", test="", text="", positive="")
+    )
 
   def network(self, backbone: Backbone) -> Network:
     """Returns a backbone with the task's head."""
@@ -257,17 +264,9 @@ class TextClassification(TextTask[TextExample, Any]):
     return {"id": example.id, **answer, "scores": scores}
 
 
-def with_values(task: TextClassification) -> Attributes:
-  """Returns a task's attributes with their values in its training file, the most frequent first."""
-  if not task.train:
-    raise InputError("task.train: empty; expected the file that attributes have their values from")
-  # Without what differs in the course of preparing a run, so that the file is read once.
-  plain = dataclasses.replace(task, labels=(), words=512, dev="", test="", text="", positive="")
-  return _with_values(plain)
-
-
 @cached(4)
 def _with_values(task: TextClassification) -> Attributes:
+  """Returns a task's attributes with their values in its training file, the most frequent first."""
   examples = read_examples(task, task.train, Faults(skip=task.skip_bad))
   columns = zip(*(example.attributes for example in examples), strict=True)
   values = tuple(_by_frequency(column) for column in columns)

@@ -7,7 +7,7 @@ from typing import Any
 from luke_jax.errors import InputError
 from luke_jax.files import Path
 from luke_jax.formats.files import Faults, Text, check_fields, listed, read_json, read_text, string
-from luke_jax.formats.records import read_records
+from luke_jax.formats.records import as_object, read_records
 from luke_jax.text.tokenizer import Bounds
 
 FIELDS = ("query", "entities", "answers")
@@ -63,13 +63,13 @@ def _spans(value: Mapping[str, object], name: str, text: Text, place: str) -> tu
 def _record(path: Path, faults: Faults) -> Iterator[ClozeExample]:
   data = read_json(path)
   places: dict[str, str] = {}
-  for number, item in enumerate(listed(_object(data, str(path)), "data", str(path)), start=1):
+  for number, item in enumerate(listed(as_object(data, str(path)), "data", str(path)), start=1):
     place = f"{path}: passage {number}"
     with faults.caught():
-      passage = _object(_object(item, place).get("passage"), f"{place}: passage")
+      passage = as_object(as_object(item, place).get("passage"), f"{place}: passage")
       for question in listed(item, "qas", place):
         with faults.caught():
-          id = string(_object(question, place), "id", place)
+          id = string(as_object(question, place), "id", place)
           where = f"{place}, question {id}"
           if id in places:
             raise InputError(f"{where}: id: also in {places[id]}; expected it once")
@@ -93,14 +93,8 @@ def _as_line(passage: Mapping[str, Any], question: Mapping[str, Any], place: str
 
 
 def _half_open(value: Mapping[str, object], name: str, place: str) -> list[list[int]]:
-  spans = [_object(span, f"{place}: {name}") for span in listed(value, name, place)]
+  spans: list[Any] = [as_object(span, f"{place}: {name}") for span in listed(value, name, place)]
   for span in spans:
     if not all(type(span.get(edge)) is int for edge in ("start", "end")):
       raise InputError(f"{place}: {name}: {span!r}; expected a start and an end, whole numbers")
   return [[span["start"], span["end"] + 1] for span in spans]
-
-
-def _object(value: object, place: str) -> Mapping[str, Any]:
-  if not isinstance(value, dict):
-    raise InputError(f"{place}: a {type(value).__name__}; expected an object")
-  return value

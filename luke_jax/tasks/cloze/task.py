@@ -5,7 +5,7 @@ import itertools
 import math
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from typing import ClassVar, NamedTuple
+from typing import ClassVar
 
 import numpy as np
 
@@ -64,48 +64,6 @@ def _with_words(part: str, whole_first: bool) -> str:
 
 PLACEHOLDER_WORD, ENTITY_WORD = "[PLACEHOLDER]", "[ENTITY]"
 QUERY_PIECES = 90  # of a question, in the authors' code
-
-
-class ClozeLimits(NamedTuple):
-  """Settings of rows: the distance of windows, and whether texts are read as the authors do."""
-
-  stride: int
-  authors: bool
-
-
-def features(
-  processor: Processor, examples: Sequence[ClozeExample], faults: Faults, limits: ClozeLimits
-) -> list[Row]:
-  """Returns the rows of each example: no row of a window without candidates.
-
-  `source` are the numbers of the candidates that a row has. An example is at fault whose question
-  leaves no room for one of its candidates.
-  """
-  if ENTITY_WORD not in processor.tokenizer.special.ids:
-    raise InputError(f"the tokenizer has no word {ENTITY_WORD}; expected that of a cloze model")
-  rows = []
-  for number, example in enumerate(examples):
-    with faults.caught():
-      rows += _rows(processor, example, number, limits)
-  return rows
-
-
-def _rows(
-  processor: Processor, example: ClozeExample, number: int, limits: ClozeLimits
-) -> Iterator[Row]:
-  special, mask = processor.tokenizer.special, processor.entity_vocab.mask_id
-  texts = list(_texts(example, mask, limits.authors))
-  read_as = _read_as_authors if limits.authors else as_written
-  query, passage = tokenized(processor.tokenizer, texts, offsets=False, read_as=read_as)
-  if limits.authors:
-    query = query.cut(0, QUERY_PIECES)
-    if not query.entities:
-      most = f"expected it among the {QUERY_PIECES} that are read"
-      raise InputError(f"{example.place}: query: its gap comes after {QUERY_PIECES} pieces; {most}")
-  marked = passage.marked([special.ids[ENTITY_WORD]] * len(passage.entities))
-  for pair in _windows(processor, query, marked, example.place, limits.stride):
-    candidates = tuple(entity.number for entity in pair[1].entities)
-    yield enclosed(pair, special, number).labelled(_targets(example, candidates), candidates)
 
 
 def _read_as_authors(text: str, start: int, end: int) -> str:
@@ -216,10 +174,34 @@ class ClozeAnswering(TextTask[ClozeExample, list[Answer]]):
   def features(
     self, processor: Processor, examples: Sequence[ClozeExample], faults: Faults | None = None
   ) -> list[Row]:
-    """Returns the rows of each example."""
-    faults = faults or Faults(skip=self.skip_bad)
-    limits = ClozeLimits(self.stride, self.authors)
-    return features(processor, examples, faults, limits)
+    """Returns the rows of each example: no row of a window without candidates.
+
+    `source` are the numbers of the candidates that a row has. An example is at fault whose question
+    leaves no room for one of its candidates.
+    """
+    if ENTITY_WORD not in processor.tokenizer.special.ids:
+      raise InputError(f"the tokenizer has no word {ENTITY_WORD}; expected that of a cloze model")
+    rows, faults = [], faults or Faults(skip=self.skip_bad)
+    for number, example in enumerate(examples):
+      with faults.caught():
+        rows += self._rows(processor, example, number)
+    return rows
+
+  def _rows(self, processor: Processor, example: ClozeExample, number: int) -> Iterator[Row]:
+    special, mask = processor.tokenizer.special, processor.entity_vocab.mask_id
+    texts = list(_texts(example, mask, self.authors))
+    read_as = _read_as_authors if self.authors else as_written
+    query, passage = tokenized(processor.tokenizer, texts, offsets=False, read_as=read_as)
+    if self.authors:
+      query = query.cut(0, QUERY_PIECES)
+      if not query.entities:
+        fault = f"its gap comes after {QUERY_PIECES} pieces"
+        expected = f"expected it among the {QUERY_PIECES} that are read"
+        raise InputError(f"{example.place}: query: {fault}; {expected}")
+    marked = passage.marked([special.ids[ENTITY_WORD]] * len(passage.entities))
+    for pair in _windows(processor, query, marked, example.place, self.stride):
+      candidates = tuple(entity.number for entity in pair[1].entities)
+      yield enclosed(pair, special, number).labelled(_targets(example, candidates), candidates)
 
   def label_shape(self, sizes: Sizes) -> tuple[int, ...]:
     """Returns the shape of a row's labels: whether each candidate is an answer."""

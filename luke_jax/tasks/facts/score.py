@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -26,11 +27,11 @@ RECALL = 0.3  # inside sentences, at which precision is given
 
 def read_predictions(path: Path, faults: Faults) -> dict[str, tuple[Holds, ...]]:
   """Reads facts by the ids of their texts, as `luke-jax predict` writes them."""
-  return dict(read_records(path, _prediction, faults))
 
+  def facts(value: Mapping[str, Any], id: str, place: str) -> tuple[str, tuple[Holds, ...]]:
+    return id, tuple(facts_in(value, "facts", range(MOST_NAMES), place, least=3))
 
-def _prediction(value: Mapping[str, object], id: str, place: str) -> tuple[str, tuple[Holds, ...]]:
-  return id, tuple(facts_in(value, "facts", range(MOST_NAMES), place, least=3))
+  return dict(read_records(path, facts, faults))
 
 
 def score_file(

@@ -169,17 +169,8 @@ class Facts(TextTask[FactsExample, list[Fact]]):
     self, examples: Sequence[FactsExample], rows: Sequence[Row], outputs: RowLogits
   ) -> list[list[Fact]]:
     """Returns the facts of each example, those of the surest window, the surest first."""
-    return self._facts(examples, rows, outputs, self.threshold)
-
-  def _facts(
-    self,
-    examples: Sequence[FactsExample],
-    rows: Sequence[Row],
-    outputs: RowLogits,
-    threshold: float,
-  ) -> list[list[Fact]]:
     found: list[dict[tuple[int, int, int], float]] = [{} for _ in examples]
-    least = math.log(threshold / (1 - threshold))
+    least = math.log(self.threshold / (1 - self.threshold))
     for row, logits in zip(rows, outputs.get("logits", ()), strict=True):
       of_example, names = found[row.example], row.source
       every = self.needed(np.asarray(logits))
@@ -216,7 +207,7 @@ class Facts(TextTask[FactsExample, list[Fact]]):
     self, examples: Sequence[FactsExample], rows: Sequence[Row], outputs: RowLogits
   ) -> Evaluation:
     """Returns the scores of dev while training, and figures of what is less sure too."""
-    found = self._facts(examples, rows, outputs, LEAST)
+    found = self.with_threshold(LEAST).decode(examples, rows, outputs)
     return score.evaluate(examples, found, self.threshold)
 
   def to_prediction(self, example: FactsExample, prediction: Sequence[Fact]) -> dict[str, Any]:

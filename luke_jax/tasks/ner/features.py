@@ -11,7 +11,7 @@ import numpy as np
 from luke_jax.errors import InputError
 from luke_jax.formats.files import Faults
 from luke_jax.nn.losses import IGNORED
-from luke_jax.tasks.ner.documents import NamesExample, to_words
+from luke_jax.tasks.ner.documents import NamesExample, edges_of, in_one_sentence, to_words
 from luke_jax.tasks.predictions import Labelled, Missed
 from luke_jax.text import Processor, Row
 from luke_jax.text.tokenizer import Bounds
@@ -138,7 +138,7 @@ def _document(
   room = room_of(processor, limits)
   lengths = lengths_of(example, ids, math.inf if processor.reads_words_once else room)
   first, words = np.concatenate([[0], lengths.cumsum()]), np.arange(len(ids))
-  edges = np.cumsum([0, *map(len, example.sentences)])
+  edges = edges_of(example)
   stretches = edges[[0, -1]] if limits.context else edges
   if processor.reads_words_once and np.diff(first[stretches]).max(initial=0) > room:
     room = _common(room)  # a longer candidate may be whole in no window
@@ -357,10 +357,7 @@ def _why(example: NamesExample, span: Labelled, words: Labelled | None, most: in
     return "begins or ends inside a word"
   if words.end - words.start > most:
     return f"{words.end - words.start} words; candidates have at most {most}"
-  edges = np.cumsum([0, *map(len, example.sentences)])
-  if np.searchsorted(edges, words.start, "right") != np.searchsorted(edges, words.end, "left"):
-    return "in more than one sentence"
-  return ""
+  return "" if in_one_sentence(words, edges_of(example)) else "in more than one sentence"
 
 
 def _is_candidate(words: Labelled, rows: Sequence[Row]) -> bool:

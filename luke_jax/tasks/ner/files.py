@@ -4,8 +4,8 @@ import dataclasses
 import functools
 import itertools
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from typing import Any
 
 from luke_jax.errors import InputError
 from luke_jax.files import Path
@@ -41,10 +41,6 @@ from luke_jax.tasks.ner.documents import (
 from luke_jax.tasks.ner.tags import Scheme, chunks
 from luke_jax.tasks.predictions import Labelled, Span
 from luke_jax.text.tokenizer import Bounds
-
-if TYPE_CHECKING:
-  from luke_jax.tasks.ner.task import NamedEntities
-  from luke_jax.tasks.tagging.task import Tagging
 
 FIELDS = ("sentences", "spans")
 
@@ -256,10 +252,35 @@ def _line(example: NamesExample, row: Sequence[str], between: str) -> str:
   return between.join(row)
 
 
-def form_of(task: "NamedEntities | Tagging") -> Reading:
-  """Returns the reading of files that a task's settings ask for."""
-  columns = task.columns, task.repair_tags, task.tag_names
-  return Reading(task.language, task.every_word_spaced, *columns)
+@dataclasses.dataclass(frozen=True)
+class NamesOfFiles:
+  """Settings of a task that finds names: how their files are read, and what is around them."""
+
+  context: bool = True  # rows have text around their sentences
+  language: str = "en"  # its rules split a text into sentences if the file does not
+  every_word_spaced: bool = False  # words of a file, punctuation too, are read with a space before
+  columns: tuple[str, ...] = ()  # of a file: word, tag or _ (not read) for each; else a guess
+  repair_tags: bool = False  # read tags of a file that are not legal as conlleval does
+  tag_names: tuple[str, ...] = ()  # of tags that are numbers, from 0
+
+  @property
+  def _reading(self) -> Reading:
+    columns = self.columns, self.repair_tags, self.tag_names
+    return Reading(self.language, self.every_word_spaced, *columns)
+
+  def read(self, path: Path, faults: Faults) -> list[NamesExample]:
+    """Reads the documents of a file."""
+    return read(path, faults, self._reading)
+
+  def parse(self, value: Mapping[str, object], id: str, place: str) -> NamesExample:
+    """Returns the document in an object of JSON lines."""
+    return parse(value, id, place, self._reading)
+
+  def spread_by(self, example: NamesExample) -> tuple[object, Collection[str]]:
+    """Returns the text of an example and its labels."""
+    return example.text, [span.label for span in example.spans or ()]
+
+  to_json = staticmethod(to_json)
 
 
 def check_spans(example: NamesExample, labels: Sequence[str]) -> None:

@@ -8,7 +8,6 @@ import jax
 import numpy as np
 
 from luke_jax.errors import check_whole
-from luke_jax.files import Path
 from luke_jax.formats.files import Faults
 from luke_jax.models.system import Backbone
 from luke_jax.nn.losses import IGNORED
@@ -32,7 +31,7 @@ AUTHORS_PIECES = 16  # of the longest candidate, in the code of the paper's auth
 
 
 @dataclasses.dataclass(frozen=True)
-class NamedEntities(TextTask[NamesExample, list[Span]]):
+class NamedEntities(files.NamesOfFiles, TextTask[NamesExample, list[Span]]):
   """Finds the entities of texts (paper §4.3)."""
 
   labels: tuple[str, ...] = ()  # the first is that of spans that are no entities
@@ -41,17 +40,11 @@ class NamedEntities(TextTask[NamesExample, list[Span]]):
   mention: int = 30  # positions of a candidate
   span_words: int = 16  # the longest candidate
   span_pieces: int | None = None  # the same in word pieces; the paper's code has 16
-  context: bool = True  # rows have text around their sentences
   # The longest stretch of a document that is read at once by a system that reads its words once, as
   # in training: longer ones than a model was trained on hide names from it.
   window: int = features.WINDOW
-  language: str = "en"  # its rules split a text into sentences if the file does not
-  every_word_spaced: bool = False  # words of a file, punctuation too, are read with a space before
   authors: bool = False  # rows and losses of the authors' code, see docs/differences.md
   hidden: tuple[str, ...] = ()  # labels that answers do not have unless they are asked for
-  columns: tuple[str, ...] = ()  # of a file: word, tag or _ (not read) for each; else a guess
-  repair_tags: bool = False  # read tags that are not legal where they stand as conlleval does
-  tag_names: tuple[str, ...] = ()  # of tags that are numbers, from 0
 
   name: ClassVar[str] = "ner"
   answer: ClassVar[type | None] = Span
@@ -114,14 +107,6 @@ class NamedEntities(TextTask[NamesExample, list[Span]]):
     mask = batch["labels"] != IGNORED
     return mask / (len(mask) * USUAL)
 
-  def read(self, path: Path, faults: Faults) -> list[NamesExample]:
-    """Reads the documents of a file."""
-    return files.read(path, faults, files.form_of(self))
-
-  def parse(self, value: Mapping[str, object], id: str, place: str) -> NamesExample:
-    """Returns the document in an object of JSON lines."""
-    return files.parse(value, id, place, files.form_of(self))
-
   def check_training(self, examples: Sequence[NamesExample], rows: Sequence[Row]) -> None:
     """Raises InputError if no candidate is a name."""
     check_learnable(self.train, examples, rows)
@@ -131,15 +116,10 @@ class NamedEntities(TextTask[NamesExample, list[Span]]):
     labels = {span.label for example in examples for span in example.spans or ()}
     return (NIL, *sorted(labels - {NIL}))
 
-  def spread_by(self, example: NamesExample) -> tuple[object, Collection[str]]:
-    """Returns the text of an example and its labels."""
-    return example.text, [span.label for span in example.spans or ()]
-
   def check_example(self, example: NamesExample) -> None:
     """Raises InputError for a document without entities, or with a label that the model lacks."""
     files.check_spans(example, self.labels[1:])
 
-  to_json = staticmethod(files.to_json)
   to_prediction = staticmethod(files.to_prediction)
   evaluate = staticmethod(score.evaluate)
 

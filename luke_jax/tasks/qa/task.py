@@ -43,20 +43,6 @@ from luke_jax.wiki.stages.tokens import TOKEN
 NO_ANSWER = Answer("", 0, 0, 0.0)
 
 
-class Choice(NamedTuple):
-  """Limits of the number and length of answers, and whether there may be none.
-
-  The score of "no answer" is less by `null_threshold` than the model's. With `authors` it stays as
-  it is, and "no answer" comes first if it is above the best answer's by more than that.
-  """
-
-  n_best: int
-  answer_words: int
-  unanswerable: bool
-  null_threshold: float
-  authors: bool = False  # only stretches from the best starts of a row to its best ends
-
-
 class _Scored(NamedTuple):
   window: Window
   starts: np.ndarray  # logits of the tokens of the passage that the row has
@@ -64,40 +50,14 @@ class _Scored(NamedTuple):
   null: float  # the score of no answer
 
 
-def decode(
-  examples: Sequence[QuestionExample], rows: Sequence[Row], outputs: RowLogits, choice: Choice
-) -> list[list[Answer]]:
-  """Returns the answers to each question with the highest sums of logits, the best first.
-
-  Every stretch of whole words of at most `answer_words` pieces is a candidate, or as in the
-  authors' code those from the `n_best` best starts of a row to its as many best ends. It is scored
-  in the window with the most context around its first piece. Scores become probabilities among the
-  returned answers.
-  """
-  scored: list[list[_Scored]] = [[] for _ in examples]
-  for number, row in enumerate(rows):
-    starts, ends = (outputs[name][number] for name in ("start_logits", "end_logits"))
-    scored[row.example].append(_scored(row, starts, ends, choice))
-  return [
-    _with_probabilities(
-      list(itertools.islice(_ranked(example.text, of_example, choice), choice.n_best)),
-      of_example,
-      choice,
-    )
-    if of_example
-    else [NO_ANSWER]  # its example has a fault
-    for example, of_example in zip(examples, scored, strict=True)
-  ]
-
-
-def _scored(row: Row, starts: np.ndarray, ends: np.ndarray, choice: Choice) -> _Scored:
+def _scored(row: Row, starts: np.ndarray, ends: np.ndarray, task: "QuestionAnswering") -> _Scored:
   window: Window = row.source
   length = len(row.input_ids)
   passage = slice(window.place, length - 1)
   starts, ends = (np.asarray(logits[:length], np.float64) for logits in (starts, ends))
-  null = float(starts[0] + ends[0]) - (0 if choice.authors else choice.null_threshold)
-  if choice.authors:
-    starts, ends = (_best(logits, choice.n_best) for logits in (starts, ends))
+  null = float(starts[0] + ends[0]) - (0 if task.authors else task.null_threshold)
+  if task.authors:
+    starts, ends = (_best(logits, task.n_best) for logits in (starts, ends))
   return _Scored(window, starts[passage], ends[passage], null)
 
 
@@ -109,13 +69,13 @@ def _best(logits: np.ndarray, number: int) -> np.ndarray:
   return best
 
 
-def _ranked(text: str, rows: Sequence[_Scored], choice: Choice) -> Iterator[Answer]:
+def _ranked(text: str, rows: Sequence[_Scored], task: "QuestionAnswering") -> Iterator[Answer]:
   """Yields different answers with their scores, the best first."""
   owners = _owners(rows)
-  scores, places = zip(*(_spans(row, owners, choice.answer_words) for row in rows), strict=True)
+  scores, places = zip(*(_spans(row, owners, task.answer_words) for row in rows), strict=True)
   all_scores, all_places = np.concatenate(scores), np.concatenate(places)
   offsets, seen = rows[0].window.offsets, set()
-  if not choice.authors:
+  if not task.authors:
     begins, ends = _whole_words(text, offsets)
     all_scores = np.where(begins[all_places[:, 0]] & ends[all_places[:, 1]], all_scores, -np.inf)
   order = np.argsort(-all_scores, kind="stable")
@@ -170,16 +130,16 @@ def _spans(row: _Scored, owners: np.ndarray, most: int) -> tuple[np.ndarray, np.
 
 
 def _with_probabilities(
-  answers: list[Answer], rows: Sequence[_Scored], choice: Choice
+  answers: list[Answer], rows: Sequence[_Scored], task: "QuestionAnswering"
 ) -> list[Answer]:
   """Returns the answers with "no answer" among them by its score, and probabilities for scores."""
-  if choice.unanswerable or not answers:
+  if task.unanswerable or not answers:
     null = min(row.null for row in rows)
     place = sum(answer.score >= null for answer in answers)
-    if place < choice.n_best:  # it is one of the best, and otherwise beside them
-      del answers[choice.n_best - 1 :]
-    if choice.authors and answers:
-      place = 0 if null - answers[0].score > choice.null_threshold else max(place, 1)
+    if place < task.n_best:  # it is one of the best, and otherwise beside them
+      del answers[task.n_best - 1 :]
+    if task.authors and answers:
+      place = 0 if null - answers[0].score > task.null_threshold else max(place, 1)
     answers.insert(place, NO_ANSWER._replace(score=null))
   scores = np.array([answer.score for answer in answers])
   odds = np.exp(scores - scores.max())
@@ -307,10 +267,30 @@ class QuestionAnswering(TextTask[QuestionExample, list[Answer]]):
   def decode(
     self, examples: Sequence[QuestionExample], rows: Sequence[Row], outputs: RowLogits
   ) -> list[list[Answer]]:
-    """Returns the most probable answers to each question, the best first."""
-    none = (self.unanswerable, self.null_threshold)
-    choice = Choice(self.n_best, self.answer_words, *none, self.authors)
-    return decode(examples, rows, outputs, choice)
+    """Returns the answers to each question with the highest sums of logits, the best first.
+
+    Every stretch of whole words of at most `answer_words` pieces is a candidate, or as in the
+    authors' code those from the `n_best` best starts of a row to its as many best ends. It is
+    scored in the window with the most context around its first piece. Scores become probabilities
+    among the returned answers.
+
+    The score of "no answer" is less by `null_threshold` than the model's. With `authors` it stays
+    as it is, and "no answer" comes first if it is above the best answer's by more than that.
+    """
+    scored: list[list[_Scored]] = [[] for _ in examples]
+    for number, row in enumerate(rows):
+      starts, ends = (outputs[name][number] for name in ("start_logits", "end_logits"))
+      scored[row.example].append(_scored(row, starts, ends, self))
+    return [
+      _with_probabilities(
+        list(itertools.islice(_ranked(example.text, of_example, self), self.n_best)),
+        of_example,
+        self,
+      )
+      if of_example
+      else [NO_ANSWER]  # its example has a fault
+      for example, of_example in zip(examples, scored, strict=True)
+    ]
 
   def to_prediction(
     self, example: QuestionExample, prediction: Sequence[Answer]

@@ -64,7 +64,7 @@ def read(path: Path, faults: Faults) -> list[RelationExample]:
   first = next((line for _, line in lines(path) if line.strip()), "")
   if DRAWN in first:
     return list(parse_items(_drawn(path, faults), str(path), _of_any_form, faults, as_object))
-  if _begins_tagged(first):
+  if _NUMBERED.match(first):
     return list(parse_items(_tagged_blocks(path), str(path), _of_any_form, faults, _of_tags))
   return read_records(path, _of_any_form, faults)
 
@@ -78,16 +78,10 @@ def parse(value: Mapping[str, object], id: str, place: str) -> RelationExample:
   if max(head[0], tail[0]) < min(head[1], tail[1]):
     one, other = (text.text[slice(*span)] for span in (head, tail))
     raise InputError(f"{place}: head {one!r} overlaps tail {other!r}; expected them apart")
-  label = label_in(value, place) if "label" in value else None
-  return RelationExample(id, place, text.text, head, tail, label, read_links(value, text, place))
-
-
-def label_in(value: Mapping[str, object], place: str) -> str:
-  """Returns the label of an object."""
-  label = string(value, "label", place)
-  if not label:
+  label = string(value, "label", place) if "label" in value else None
+  if label == "":
     raise InputError(f"{place}: label: empty; expected the name of a relation")
-  return label
+  return RelationExample(id, place, text.text, head, tail, label, read_links(value, text, place))
 
 
 def _of_any_form(value: Mapping[str, object], id: str, place: str) -> RelationExample:
@@ -141,14 +135,9 @@ def _drawn(path: Path, faults: Faults) -> Iterator[tuple[str, object]]:
     yield from found
 
 
-_NUMBERED = re.compile(r"\s*\d+\s*\t")
+_NUMBERED = re.compile(r"\s*\d+\s*\t")  # begins an example with tags
 _TAG = re.compile(r"(</?e[12]>)")
 _ORDERS = (["<e1>", "</e1>", "<e2>", "</e2>"], ["<e2>", "</e2>", "<e1>", "</e1>"])
-
-
-def _begins_tagged(line: str) -> bool:
-  """Returns whether an example begins with the line."""
-  return _NUMBERED.match(line) is not None
 
 
 def _tagged_blocks(path: Path) -> Iterator[tuple[str, list[str]]]:
@@ -163,7 +152,7 @@ def _tagged_blocks(path: Path) -> Iterator[tuple[str, list[str]]]:
   """
   place, block = "", []
   for number, line in lines(path):
-    if _begins_tagged(line):
+    if _NUMBERED.match(line):
       if block:
         yield place, block
       place, block = f"line {number}", []

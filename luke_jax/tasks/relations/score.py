@@ -87,7 +87,7 @@ def read_predictions(path: Path, faults: Faults) -> dict[str, str] | list[str]:
   """
   first = next((line for _, line in lines(path) if line.strip()), "")
   if first.lstrip().startswith("{"):
-    return dict(read_records(path, _prediction, faults))
+    return dict(read_records(path, lambda x, id, place: (id, string(x, "label", place)), faults))
   if "\t" in first:
     return _by_id(path, faults)
   labels = []
@@ -96,10 +96,6 @@ def read_predictions(path: Path, faults: Faults) -> dict[str, str] | list[str]:
       raise InputError(f"{path}: line {number}: {line!r}; expected a label and nothing else")
     labels.append(line.strip())
   return labels
-
-
-def _prediction(value: Mapping[str, object], id: str, place: str) -> tuple[str, str]:
-  return id, string(value, "label", place)
 
 
 def _by_id(path: Path, faults: Faults) -> dict[str, str]:

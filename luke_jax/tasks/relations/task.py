@@ -12,7 +12,7 @@ from luke_jax.heads.labels import PairHead
 from luke_jax.models.network import Network
 from luke_jax.models.system import Backbone
 from luke_jax.nn.losses import IGNORED
-from luke_jax.tasks.aligned import AlignedVectors, aligner, marked_rows
+from luke_jax.tasks.aligned import MarkedEntities
 from luke_jax.tasks.contract import RowLogits, TextTask
 from luke_jax.tasks.evaluation import Evaluation
 from luke_jax.tasks.label_checks import check_label
@@ -21,23 +21,16 @@ from luke_jax.tasks.relations import score
 from luke_jax.tasks.relations.files import COLUMNS, RelationExample, parse, read
 from luke_jax.text import Processor, Row
 from luke_jax.text import Task as ProcessorTask
-from luke_jax.text.alignment import Alignment
-from luke_jax.text.parts import after_space
 from luke_jax.text.rows import Sizes
 
 
 @dataclasses.dataclass(frozen=True)
-class RelationClassification(TextTask[RelationExample, Relation]):
+class RelationClassification(MarkedEntities, TextTask[RelationExample, Relation]):
   """Finds the relation of two entities of a text (paper §4.2)."""
 
   labels: tuple[str, ...] = ()  # none: those of the training file
   words: int = 512  # the longest row
-  mention: int = 30  # positions of each entity, its markers included
   negative: str = ""  # the label of no relation; "": no_relation or Other, if it is there
-  vectors: str = ""  # the folder of entities' vectors, for a system that reads them
-  link_threshold: float = 0.0  # the score above which a link of an example counts
-  alignment: Alignment = "first"  # the pieces of a mention that its entity is beside
-  authors: bool = False  # rows and losses of the authors' code, see docs/differences.md
   bias: bool = False  # of the classifier; LUKE's has none, that of mLUKE's authors has one
 
   name: ClassVar[str] = "relations"
@@ -55,11 +48,6 @@ class RelationClassification(TextTask[RelationExample, Relation]):
       raise InputError(
         f"negative: {self.negative!r}: no label; expected one of {', '.join(self.labels)}"
       )
-
-  @property
-  def extra_inputs(self) -> tuple[AlignedVectors, ...]:
-    """Returns the vectors of the entities that examples link, if a folder has them."""
-    return AlignedVectors.of(self.vectors, self.alignment, self.link_threshold)
 
   @property
   def no_relation(self) -> str | None:
@@ -117,12 +105,8 @@ class RelationClassification(TextTask[RelationExample, Relation]):
     self, processor: Processor, examples: Sequence[RelationExample], faults: Faults | None = None
   ) -> list[Row]:
     """Returns a row for each example; of too long a text, what stands around the two entities."""
-    faults = faults or Faults(skip=self.skip_bad)
-    if self.authors:
-      processor = dataclasses.replace(processor, read_as=after_space)
-    links = aligner(self.extra_inputs, processor.tokenizer)
-    spans = [[example.head, example.tail] for example in examples]
-    rows = marked_rows(processor, examples, spans, faults, aligner=links)
+    faults, spans = faults or Faults(skip=self.skip_bad), [[x.head, x.tail] for x in examples]
+    rows = self.marked_rows(processor, examples, spans, faults)
     numbers = {label: number for number, label in enumerate(self.labels)}
     return [row.labelled(_target(examples[row.example].label, numbers)) for row in rows]
 

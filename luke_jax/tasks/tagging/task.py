@@ -33,7 +33,7 @@ NOT_TAGGED = "no whole words of a sentence, or within another"
 
 
 @dataclasses.dataclass(frozen=True)
-class Tagging(TextTask[NamesExample, TaggedSpans]):
+class Tagging(files.NamesOfFiles, TextTask[NamesExample, TaggedSpans]):
   """Finds the entities of texts by a tag for every word."""
 
   labels: tuple[str, ...] = ()  # tags; none: O, and those that the training file's entities need
@@ -42,15 +42,9 @@ class Tagging(TextTask[NamesExample, TaggedSpans]):
   crf: bool = False  # the best path of tags by a conditional random field, not each tag alone
   constrained: bool = False  # with crf: paths that the scheme forbids have no part in the loss
   lenient: bool = False  # read predicted tags that are not legal where they stand as conlleval does
-  context: bool = True  # rows have text around their sentences
-  language: str = "en"  # its rules split a text into sentences if the file does not
   # Tag every character of a file's words, as is usual in Chinese; files count characters then.
   characters: bool = False
   word_vectors: str = ""  # folder of vectors of every word of the files, for a model of such
-  every_word_spaced: bool = False  # words of a file, punctuation too, are read with a space before
-  columns: tuple[str, ...] = ()  # of a file: word, tag or _ (not read) for each; else a guess
-  repair_tags: bool = False  # read tags of a file that are not legal as conlleval does
-  tag_names: tuple[str, ...] = ()  # of tags that are numbers, from 0
 
   name: ClassVar[str] = "tagging"
   answer: ClassVar[type | None] = Span
@@ -105,11 +99,11 @@ class Tagging(TextTask[NamesExample, TaggedSpans]):
 
   def read(self, path: Path, faults: Faults) -> list[NamesExample]:
     """Reads the documents of a file."""
-    return [self._in_units(example) for example in files.read(path, faults, files.form_of(self))]
+    return [self._in_units(example) for example in super().read(path, faults)]
 
   def parse(self, value: Mapping[str, object], id: str, place: str) -> NamesExample:
     """Returns the document in an object of JSON lines."""
-    return self._in_units(files.parse(value, id, place, files.form_of(self)))
+    return self._in_units(super().parse(value, id, place))
 
   def _in_units(self, example: NamesExample) -> NamesExample:
     return by_characters(example) if self.characters else example
@@ -124,10 +118,6 @@ class Tagging(TextTask[NamesExample, TaggedSpans]):
     prefixes = PREFIXES[self.scheme or "IOB2"]
     return ("O", *(f"{prefix}-{label}" for label in labels for prefix in prefixes))
 
-  def spread_by(self, example: NamesExample) -> tuple[object, Collection[str]]:
-    """Returns the text of an example and its labels."""
-    return example.text, [span.label for span in example.spans or ()]
-
   def check_example(self, example: NamesExample) -> None:
     """Raises InputError for a document without entities, or with a label that the model lacks."""
     files.check_spans(example, sorted({tag[2:] for tag in self.labels if tag != "O"}))
@@ -135,8 +125,6 @@ class Tagging(TextTask[NamesExample, TaggedSpans]):
   def label_of_name(self, name: str) -> str:
     """Returns the tag of a name's first word."""
     return f"B-{name}"
-
-  to_json = staticmethod(files.to_json)
 
   def missed(self, example: NamesExample, rows: Sequence[Row] | None) -> Sequence[Missed]:
     """Returns the entities of a document that tags cannot say."""

@@ -9,7 +9,7 @@ import numpy as np
 
 from luke_jax.errors import InputError
 from luke_jax.formats.files import Faults
-from luke_jax.tasks.aligned import AlignedVectors, aligner, marked_rows
+from luke_jax.tasks.aligned import MarkedEntities
 from luke_jax.tasks.contract import RowLogits, TextTask
 from luke_jax.tasks.evaluation import Evaluation
 from luke_jax.tasks.label_checks import check_label
@@ -18,25 +18,18 @@ from luke_jax.tasks.typing import score
 from luke_jax.tasks.typing.files import COLUMNS, TypingExample, parse, read
 from luke_jax.text import Processor, Row
 from luke_jax.text import Task as ProcessorTask
-from luke_jax.text.alignment import Alignment
-from luke_jax.text.parts import after_space
 from luke_jax.text.rows import Sizes
 
 
 @dataclasses.dataclass(frozen=True)
-class EntityTyping(TextTask[TypingExample, Types]):
+class EntityTyping(MarkedEntities, TextTask[TypingExample, Types]):
   """Finds the types of entities in texts (paper §4.1)."""
 
   labels: tuple[str, ...] = ()  # none: those of the training file
   words: int = 256  # the longest row
-  mention: int = 30  # positions of the mention, its markers included
   threshold: float = 0.0  # of a label's logit, above which it is predicted
   at_least_one: bool = False  # the likeliest label is predicted whatever its logit, as in FIGER
   exclusive: bool = False  # each mention has one of the labels, and the likeliest is predicted
-  vectors: str = ""  # the folder of entities' vectors, for a system that reads them
-  link_threshold: float = 0.0  # the score above which a link of an example counts
-  alignment: Alignment = "first"  # the pieces of a mention that its entity is beside
-  authors: bool = False  # rows and losses of the authors' code, see docs/differences.md
 
   name: ClassVar[str] = "typing"
   answer: ClassVar[type | None] = Types
@@ -51,11 +44,6 @@ class EntityTyping(TextTask[TypingExample, Types]):
     super().__post_init__()
     if not math.isfinite(self.threshold):
       raise InputError(f"threshold: {self.threshold!r}; expected a number")
-
-  @property
-  def extra_inputs(self) -> tuple[AlignedVectors, ...]:
-    """Returns the vectors of the entities that examples link, if a folder has them."""
-    return AlignedVectors.of(self.vectors, self.alignment, self.link_threshold)
 
   def with_threshold(self, least: float) -> Self:
     """Returns the task with all types of this probability or more."""
@@ -96,11 +84,8 @@ class EntityTyping(TextTask[TypingExample, Types]):
     self, processor: Processor, examples: Sequence[TypingExample], faults: Faults | None = None
   ) -> list[Row]:
     """Returns a row for each example; of too long a text, what stands around the mention."""
-    faults = faults or Faults(skip=self.skip_bad)
-    if self.authors:
-      processor = dataclasses.replace(processor, read_as=after_space)
-    links, spans = aligner(self.extra_inputs, processor.tokenizer), [[x.span] for x in examples]
-    rows = marked_rows(processor, examples, spans, faults, aligner=links)
+    faults, spans = faults or Faults(skip=self.skip_bad), [[x.span] for x in examples]
+    rows = self.marked_rows(processor, examples, spans, faults)
     return [row.labelled(self._target(examples[row.example])) for row in rows]
 
   def _target(self, example: TypingExample) -> np.ndarray | None:

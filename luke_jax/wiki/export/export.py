@@ -5,8 +5,7 @@ import dataclasses
 import functools
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from typing import NamedTuple
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 import numpy as np
 
@@ -61,9 +60,11 @@ def export(
     if items is not None:
       items_stage = _items_stage(build, output, items, site)
       made_of["items"] = items_stage.key
-    tools = _Tools(build / "titles", items_stage.folder if items_stage else None, site["language"])
     key = f"{titles.key} {items_stage.key if items_stage else ''}"
-    work = Export(output / "data", shards_of(build / "pages", pages), tools, form, key)
+    rows = functools.partial(
+      _rows, build / "titles", items_stage and items_stage.folder, site["language"], key
+    )
+    work = Export(output / "data", shards_of(build / "pages", pages), rows, form)
     # Version 1 had no aliases.
     stage = Stage(work.folder, len(work.shards), work, made_of, version=2)
     if items_stage and not finished(stage):
@@ -89,27 +90,18 @@ def _items_stage(build: Path, output: Path, items: Path, site: Mapping[str, str]
   return Stage(work.folder, 1, work, made_of, version=2)  # version 1 had no aliases
 
 
-class _Tools(NamedTuple):
-  """Folders that the tables read beside the pages, and the language of the text."""
-
-  titles: Path
-  items: Path | None
-  language: str
-
-
 @dataclasses.dataclass(frozen=True)
 class Export:
   """The function of a shard: writes the rows of its pages to a file of each table."""
 
   folder: Path
   shards: Shards
-  tools: _Tools
+  rows: Callable[[], "_Rows"]
   form: tables.Form
-  key: str
 
   def __call__(self, shard: int) -> Mapping[str, int]:
     """Writes the files, and returns the number of rows and of links that are left out."""
-    rows = _rows(self.tools, self.key)
+    rows = self.rows()
     counts: Counter[str] = Counter(dict.fromkeys(_TABLES, 0))
     with contextlib.ExitStack() as stack:
       write = {
@@ -136,10 +128,10 @@ class Export:
 class _Rows:
   """A maker of rows from pages, with the titles and items of a wiki."""
 
-  def __init__(self, tools: _Tools):
-    self._titles = Titles(tools.titles)
-    self._items = TitleItems(tools.items, len(self._titles))
-    self._language = tools.language
+  def __init__(self, titles: Path, items: Path | None, language: str):
+    self._titles = Titles(titles)
+    self._items = TitleItems(items, len(self._titles))
+    self._language = language
     targets = np.asarray(self._titles.targets)
     redirects = np.flatnonzero((targets != NOWHERE) & (targets != np.arange(len(targets))))
     self._redirects = redirects[np.argsort(targets[redirects], kind="stable")]
@@ -228,9 +220,9 @@ class _Rows:
 
 
 @functools.lru_cache(maxsize=1)
-def _rows(tools: _Tools, key: str) -> _Rows:
+def _rows(titles: Path, items: Path | None, language: str, key: str) -> _Rows:
   """Returns the maker of rows, which a process keeps for all its shards."""
-  return _Rows(tools)
+  return _Rows(titles, items, language)
 
 
 ITEMS, CLASSES = "items.npy", "classes.json"

@@ -286,14 +286,6 @@ class Packer:
     return Record(page_id, words, ids, starts, cut)
 
 
-class _Tools(NamedTuple):
-  """The tools that turn text and links into ids."""
-
-  encoder: SegmentEncoder
-  entity_ids: Callable[[str], int | None]
-  unknown_id: int
-
-
 @dataclasses.dataclass(frozen=True)
 class MakeRecords:
   """The function of a shard: makes the records of its pages.
@@ -312,8 +304,8 @@ class MakeRecords:
 
   def __call__(self, shard: int) -> Mapping[str, int]:
     """Writes the records, and returns the counts of what is in them and what was dropped."""
-    tools = _tools(self.tokenizer, self.titles, self.vocabulary, self.key)
-    packer = Packer(*tools, self.language, self.limits)
+    packers = _packers(self.tokenizer, self.titles, self.vocabulary, self.key)
+    packer = packers(self.language, self.limits)
     path = shard_path(self.folder, "records", shard, len(self.shards))
     written = write_records(path, self._records(packer, shard), _OPTIONS)
     return {"records": written, **packer.counts}
@@ -325,10 +317,11 @@ class MakeRecords:
 
 
 @functools.lru_cache(maxsize=1)
-def _tools(tokenizer: Path, titles: Path, vocabulary: Path, key: str) -> _Tools:
-  """Returns the tools of a stage; a process that makes several shards keeps its cached words."""
+def _packers(tokenizer: Path, titles: Path, vocabulary: Path, key: str) -> Callable[..., Packer]:
+  """Returns the maker of a stage's packers, which keep the words that a process has cached."""
   ids = np.load(local(vocabulary / IDS), mmap_mode="r")
-  return _Tools(
+  return functools.partial(
+    Packer,
     SegmentEncoder(load_tokenizer(tokenizer)),
     _EntityIds(Titles(titles), ids).__getitem__,
     int(np.load(local(vocabulary / UNKNOWN_ID))),

@@ -15,7 +15,7 @@ from luke_jax.files import Path
 from luke_jax.wiki.read.markup import PageLink, Paragraph
 from luke_jax.wiki.read.own_names import SMALL, base_title, own_names
 from luke_jax.wiki.read.pages import Page
-from luke_jax.wiki.stages.tokens import LINE_END, TOKEN, Matches, Names, token_hashes
+from luke_jax.wiki.stages.tokens import LINE_END, TOKEN, Names, token_hashes
 
 OWN_TITLE, OWN_SHORT, TITLE, TABLE = "own-title", "own-short", "title", "table"
 REPEAT = "repeat"  # of a link's text, on its page
@@ -87,7 +87,8 @@ class PlainMentions:
       ends.append(len(tokens))
     matches, spans = self._names.matches(token_hashes(tokens)), {}
     numbers = np.searchsorted(ends, matches.starts, side="right") - 1
-    for number, start, length, name in zip(numbers.tolist(), *_lists(matches), strict=True):
+    columns = (column.tolist() for column in (numbers, *matches))
+    for number, start, length, name in zip(*columns, strict=True):
       text = page.paragraphs[number].text
       if number not in spans:
         spans[number] = [match.span() for match in TOKEN.finditer(text)]
@@ -128,10 +129,6 @@ def _is_name_of(text: str, title: str) -> bool:
     return not text.isdigit()
   initials = iter(_INITIAL.findall(base.upper()))
   return text.isalpha() and text.isupper() and all(letter in initials for letter in text)
-
-
-def _lists(matches: Matches) -> Iterator[list[int]]:
-  return (column.tolist() for column in matches)
 
 
 def _places(text: str, name: str, source: str) -> Iterator[int]:

@@ -6,6 +6,7 @@ of a string to its number. Opening a table reads nothing.
 
 import hashlib
 import mmap
+from array import array
 from collections.abc import Iterable, Iterator
 
 import numpy as np
@@ -51,7 +52,7 @@ class StringTable:
   def index(self, string: str) -> int:
     """Returns the number of a string, of equal strings the first one's; -1 for a missing one."""
     data = string.encode(errors="surrogatepass")
-    slot = _hash(data) * self._homes >> 64
+    slot = hash_of(data) * self._homes >> 64
     while (index := self._slot_view[slot]) != ABSENT:
       if self._bytes(index) == data:
         return index
@@ -68,36 +69,17 @@ class StringTable:
 
 def write_string_table(folder: Path, strings: Iterable[str]) -> None:
   """Writes a table of the strings in their order, with 16 bytes of memory for each string."""
-  ends, hashes = _Numbers(np.int64), _Numbers(np.uint64)
-  ends.append(0)
-  position = 0
+  ends, hashes = array("q", [0]), array("Q")
   with whole(folder / BLOB) as part, part.open("wb", buffering=1 << 20) as blob:
     for string in strings:
       data = string.encode(errors="surrogatepass")
       blob.write(data)
-      position += len(data)
-      ends.append(position)
-      hashes.append(_hash(data))
-  if len(hashes.array()) > _MOST_STRINGS:
-    raise InputError(f"{folder}: {len(hashes.array())} strings; expected at most {_MOST_STRINGS}")
-  save_array(folder / OFFSETS, ends.array())
-  save_array(folder / SLOTS, _slots(hashes.array()))
-
-
-class _Numbers:
-  """A list of numbers with eight bytes for each."""
-
-  def __init__(self, dtype: type):
-    self._array, self._size = np.empty(1024, dtype), 0
-
-  def append(self, number: int) -> None:
-    if self._size == len(self._array):
-      self._array = np.concatenate([self._array, np.empty_like(self._array)])
-    self._array[self._size] = number
-    self._size += 1
-
-  def array(self) -> np.ndarray:
-    return self._array[: self._size]
+      ends.append(ends[-1] + len(data))
+      hashes.append(hash_of(data))
+  if len(hashes) > _MOST_STRINGS:
+    raise InputError(f"{folder}: {len(hashes)} strings; expected at most {_MOST_STRINGS}")
+  save_array(folder / OFFSETS, np.frombuffer(ends, np.int64))
+  save_array(folder / SLOTS, _slots(np.frombuffer(hashes, np.uint64)))
 
 
 def _mapped(path: Path) -> mmap.mmap | bytes:
@@ -107,7 +89,8 @@ def _mapped(path: Path) -> mmap.mmap | bytes:
     return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
 
 
-def _hash(data: bytes) -> int:
+def hash_of(data: bytes) -> int:
+  """Returns the hash of a string's bytes, of 64 bits."""
   return int.from_bytes(hashlib.blake2b(data, digest_size=8).digest(), "little")
 
 

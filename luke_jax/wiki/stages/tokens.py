@@ -11,7 +11,6 @@ grow by a token, until none is left. NumPy does a round for all of them together
 """
 
 import functools
-import hashlib
 import re
 import unicodedata
 from array import array
@@ -25,7 +24,7 @@ from luke_jax.files import Path
 from luke_jax.files.copies import local
 from luke_jax.wiki.read.titles import normalized_form
 from luke_jax.wiki.stages.stage import save_array
-from luke_jax.wiki.stages.string_table import ABSENT, StringTable, write_string_table
+from luke_jax.wiki.stages.string_table import ABSENT, StringTable, hash_of, write_string_table
 
 _KEYS, _NAMES, _BUCKETS = "beginnings.npy", "beginning_names.npy", "beginning_buckets.npy"
 _FACTOR = np.uint64(0x9E3779B97F4A7C15)  # odd, so a longer n-gram's hash loses no bit
@@ -89,8 +88,7 @@ def name_hashes(name: str) -> list[int]:
 
 @functools.lru_cache(_KNOWN)
 def _hash(token: str) -> int:
-  data = token.encode(errors="surrogatepass")
-  return int.from_bytes(hashlib.blake2b(data, digest_size=8).digest(), "little")
+  return hash_of(token.encode(errors="surrogatepass"))
 
 
 class _Hashes(dict):

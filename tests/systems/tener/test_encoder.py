@@ -20,7 +20,7 @@ from luke_jax.models.network import Network, abstract_params, initial_params
 from luke_jax.models.system import TokenCounts
 from luke_jax.plan.plan import step_flops
 from luke_jax.systems.tener import TenerConfig, encoder
-from luke_jax.systems.tener.encoder import character_attention, numerics
+from luke_jax.systems.tener.encoder import character_attention
 from luke_jax.systems.tener.layers import CharacterEncoder
 
 CHARACTERS, BIGRAMS, LAYERS, WIDTH = 19, 23, 3, 7
@@ -60,7 +60,7 @@ def inputs(words=6, seed=0):
 )
 def test_encoders_of_characters_have_the_papers_parameters(kind, fields, count):
   chosen = TenerConfig(character_encoder=kind, **fields)
-  module = CharacterEncoder(numerics(chosen), 10, 30, character_attention(chosen), 0.3)
+  module = CharacterEncoder(chosen.numerics, 10, 30, character_attention(chosen), 0.3)
   shapes = jax.eval_shape(module.init, jax.random.key(0), jnp.ones((2, 5), int))["params"]
   assert sum(np.prod(x.shape) for x in jax.tree.leaves(shapes)) == count + 10 * 30
 
@@ -70,7 +70,7 @@ def test_encoders_of_characters_have_the_papers_parameters(kind, fields, count):
 )
 def test_gradients_of_characters_are_those_without_a_compiler(kind):
   chosen = TenerConfig(character_encoder=kind, character_size=6, num_character_heads=1)
-  module = CharacterEncoder(numerics(chosen), 11, 6, character_attention(chosen), 0.0)
+  module = CharacterEncoder(chosen.numerics, 11, 6, character_attention(chosen), 0.0)
   ids = np.random.default_rng(0).integers(1, 11, (4, 30))
   params = module.init(jax.random.key(0), ids)
 

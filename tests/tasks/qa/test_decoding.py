@@ -1,5 +1,7 @@
 """The n-best list is what looking at all spans of all windows gives."""
 
+import dataclasses
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -7,12 +9,12 @@ from hypothesis import strategies as st
 
 from luke_jax.tasks.qa.features import Window
 from luke_jax.tasks.qa.files import QuestionExample
-from luke_jax.tasks.qa.task import Choice, decode
+from luke_jax.tasks.qa.task import QuestionAnswering
 from luke_jax.text import Row
 
 TEXT = "Rye is an old town of Sussex"
 OFFSETS = np.array([(0, 3), (4, 6), (7, 9), (10, 13), (14, 18), (19, 21), (22, 28)], np.int32)
-CHOICE = Choice(n_best=3, answer_words=3, unanswerable=False, null_threshold=0.0)
+TASK = QuestionAnswering(n_best=3, answer_words=3)
 QUESTION = 4  # tokens before the passage
 
 
@@ -34,8 +36,8 @@ def logits(*values, null=-20.0, width=16):
   return array
 
 
-def answered(rows, starts, ends, choice=CHOICE):
-  (answers,) = decode([asked()], rows, {"start_logits": starts, "end_logits": ends}, choice)
+def answered(rows, starts, ends, task=TASK):
+  (answers,) = task.decode([asked()], rows, {"start_logits": starts, "end_logits": ends})
   return answers
 
 
@@ -71,8 +73,8 @@ def test_no_answer():
   starts, ends = [logits(3, 0, 0, 0, 0, 0, 0, null=2.5)], [logits(3, 0, 0, 0, 0, 0, 0, null=4.0)]
 
   def said(threshold, unanswerable=True):
-    choice = Choice(3, 3, unanswerable, threshold)
-    return [answer.text for answer in answered([row(0, 7)], starts, ends, choice)]
+    task = dataclasses.replace(TASK, unanswerable=unanswerable, null_threshold=threshold)
+    return [answer.text for answer in answered([row(0, 7)], starts, ends, task)]
 
   assert said(0.0)[:2] == ["", "Rye"]
   assert said(0.5)[:2] == ["Rye", ""]  # 6.5 is not above 6 by more
@@ -80,7 +82,7 @@ def test_no_answer():
   assert "" not in said(0.0, unanswerable=False)
   # The window that is least sure of it decides.
   rows, sure = [row(0, 7), row(0, 7)], logits(*[0] * 7, null=30.0)
-  both = Choice(3, 3, True, 0.0)
+  both = dataclasses.replace(TASK, unanswerable=True)
   assert answered(rows, [starts[0], sure], [ends[0], sure], both)[0].text == ""
   unsure = logits(*[0] * 7, null=-2.0)
   assert answered(rows, [unsure, sure], [ends[0], sure], both)[0].text == "Rye"
@@ -91,7 +93,7 @@ def test_rows_of_several_examples():
   examples = [asked(), asked("One is it.")]
   loud = [logits(0, 0, 9, 0, 0, 0, 0), logits(0, 0, 9)]
   outputs = dict.fromkeys(("start_logits", "end_logits"), loud)
-  one, two = decode(examples, rows, outputs, CHOICE)
+  one, two = TASK.decode(examples, rows, outputs)
   assert (one[0].text, two[0].text) == ("an", "it")
 
 
@@ -100,12 +102,13 @@ def test_answers_are_of_whole_words():
   offsets = np.array([(0, 7), (8, 9), (9, 14), (14, 15), (16, 18), (18, 20), (20, 21), (21, 22)])
   loud = logits(0, 0, 9, 0, 0, 8, 0, 7)  # half words, and a character of Chinese
   rows, outputs = [row(0, 8, offsets=offsets)], {"start_logits": [loud], "end_logits": [loud]}
-  choice = CHOICE._replace(n_best=50, answer_words=8)
-  (answers,) = decode([asked(text)], rows, outputs, choice)
+  task = dataclasses.replace(TASK, n_best=50, answer_words=8)
+  (answers,) = task.decode([asked(text)], rows, outputs)
   texts = [answer.text for answer in answers]
   assert "Eiffel" in texts and "1889" in texts and "巴" in texts
   assert not {"iffel", "Gustave E", "89", "E", "18"} & set(texts)
-  (answers,) = decode([asked(text)], rows, outputs, choice._replace(authors=True))
+  task = dataclasses.replace(task, authors=True)
+  (answers,) = task.decode([asked(text)], rows, outputs)
   assert answers[0].text == "iffel"  # pieces as they are
 
 
@@ -123,9 +126,9 @@ def test_as_looking_at_all(data):
     [logits(*data.draw(st.lists(numbers, min_size=n, max_size=n))) for _, n in windows]
     for _ in range(2)
   ]
-  choice = Choice(data.draw(st.integers(1, 9)), most, unanswerable=False, null_threshold=0.0)
+  task = dataclasses.replace(TASK, n_best=data.draw(st.integers(1, 9)), answer_words=most)
   rows = [row(start, n, offsets=OFFSETS[:length]) for start, n in windows]
-  answers = answered(rows, *tables, choice)
+  answers = answered(rows, *tables, task)
 
   def around(token, window):
     start, n = window
@@ -141,7 +144,7 @@ def test_as_looking_at_all(data):
         place = QUESTION - start
         score = tables[0][number][first + place] + tables[1][number][last + place]
         scores[int(OFFSETS[first, 0]), int(OFFSETS[last, 1])] = float(score)
-  best = sorted(scores.values(), reverse=True)[: choice.n_best]
+  best = sorted(scores.values(), reverse=True)[: task.n_best]
   assert [scores[answer[1:3]] for answer in answers] == best
   odds = np.exp(np.array(best) - best[0])
   assert [answer.score for answer in answers] == pytest.approx((odds / odds.sum()).tolist())

@@ -20,7 +20,7 @@ from luke_jax.tasks.qa.features import (
   spaced_words,
 )
 from luke_jax.tasks.qa.files import EntityReference, QuestionExample
-from luke_jax.tasks.qa.task import Choice, decode
+from luke_jax.tasks.qa.task import QuestionAnswering
 from luke_jax.text import EntityVocab, RowEntity
 from luke_jax.text.parts import TextWithEntities
 from luke_jax.text.tokenizer import SPECIAL
@@ -28,7 +28,7 @@ from luke_jax.wiki.stages.tokens import TOKEN
 
 LIMITS = PassageLimits(question_words=12, stride=8, answer_words=10)
 TEXT = "Beyoncé lives in Los Angeles. Tokyo is far, and 東京 too."
-CHOICE = Choice(n_best=5, answer_words=40, unanswerable=False, null_threshold=0.0)
+TASK = QuestionAnswering(n_best=5, answer_words=40)
 
 
 def processor(kind="byte_level", **sizes):
@@ -48,7 +48,7 @@ def told(processor, examples, limits=LIMITS):
       logits = np.zeros(len(row.input_ids) + 3, np.float32)  # padded, as batches are
       logits[place], logits[len(row.input_ids) :] = 9, 99
       outputs[name].append(logits)
-  return decode(examples, rows, outputs, CHOICE)
+  return TASK.decode(examples, rows, outputs)
 
 
 def test_a_row():

@@ -15,7 +15,7 @@ from luke_jax.tasks.answers import normalized
 from luke_jax.tasks.qa.features import PassageLimits, features
 from luke_jax.tasks.qa.files import read
 from luke_jax.tasks.qa.score import score, score_file
-from luke_jax.tasks.qa.task import Choice, QuestionAnswering, decode
+from luke_jax.tasks.qa.task import QuestionAnswering
 from luke_jax.text import Processor, load_tokenizer, save_processor
 from luke_jax.text.entity_vocab import SPECIAL_ENTITIES
 from luke_jax.training.experiment import Experiment, Run
@@ -63,7 +63,7 @@ def test_windows_hold_every_answer(squad, roberta):
     for place, name in zip(row.labels, outputs, strict=True):
       outputs[name].append(np.zeros(len(row.input_ids), np.float32))
       outputs[name][-1][place] = 9
-  found = decode(examples, rows, outputs, Choice(3, 30, False, 0.0))
+  found = QuestionAnswering(n_best=3).decode(examples, rows, outputs)
   for example, answers in zip(examples, found, strict=True):
     for answer in answers:
       assert example.text[answer.start : answer.end] == answer.text

@@ -30,7 +30,7 @@ def test_it_is_a_dict(names, others, tmp_path_factory):
 
 
 def test_colliding_strings_are_told_apart(tmp_path, monkeypatch):
-  monkeypatch.setattr(string_table, "_hash", lambda data: 2**64 - 1 - len(data))
+  monkeypatch.setattr(string_table, "hash_of", lambda data: 2**64 - 1 - len(data))
   names = [str(number) for number in range(300)]
   write_string_table(tmp_path, names)
   table = StringTable(tmp_path)
