@@ -4,6 +4,7 @@ They train while the kernels stay as they are, and take a fraction of the room (
 2022). A layer whose parameters have them computes with them.
 """
 
+import functools
 import math
 from collections.abc import Iterator
 
@@ -13,7 +14,7 @@ import numpy as np
 
 from luke_jax.errors import InputError
 from luke_jax.models.keys import Key, flatten, unflatten
-from luke_jax.models.system import System
+from luke_jax.models.system import ModelConfig, System
 from luke_jax.nn.layers import ADAPTER
 
 
@@ -47,6 +48,19 @@ def merge_adapters(params: dict, system: type[System]) -> dict:
 def is_adapter(path: str) -> bool:
   """Returns true for the path of a part of an adapter."""
   return path.rpartition("/")[2] in ADAPTER
+
+
+@functools.cache
+def tensor_axes(path: str, system: type[ModelConfig]) -> tuple[int, int]:
+  """Returns the numbers of an array's axes before those of one of its reference's tensors, and of
+  the inputs among these, where it is a kernel of the encoder, else 0.
+  """
+  if not issubclass(system, System):
+    return 0, 0
+  table = system.keys("none")
+  row = table.key(path)
+  known = path.startswith(_encoder(system)) and (row.stacked or path in table.rows)
+  return _axes(row), row.kernel_inputs * known
 
 
 def stays(path: str, system: type[System]) -> bool:

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from luke_jax.errors import InputError
+from luke_jax.errors import InputError, check_whole
 from luke_jax.files import Path
 from luke_jax.nn.losses import IGNORED
 from luke_jax.pipeline.reads import cached
@@ -31,6 +31,10 @@ class Masking:
   random_entities: float = 0.0
   unmasked_entities: float = 0.0
   mask_words_in_entity_span: bool = False  # mask the words of masked entities before others
+  # Shares in training, each for stage_steps steps and the last for good; dev keeps those above.
+  word_stages: tuple[float, ...] = ()
+  entity_stages: tuple[float, ...] = ()
+  stage_steps: int | None = None
 
   def __post_init__(self) -> None:
     for field in dataclasses.fields(self):
@@ -38,8 +42,14 @@ class Masking:
       if isinstance(field.default, bool):
         if not isinstance(value, bool):
           raise InputError(f"{field.name}: {value!r}; expected true or false")
-      elif isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
+      elif isinstance(field.default, float) and not _is_share(value):
         raise InputError(f"{field.name}: {value!r}; expected a share from 0 to 1")
+    for name in ("word_stages", "entity_stages"):
+      value = getattr(self, name)
+      if not (isinstance(value, tuple) and all(map(_is_share, value))):
+        raise InputError(f"{name}: {value!r}; expected shares from 0 to 1, such as (0.3, 0.15)")
+    if self.word_stages or self.entity_stages or self.stage_steps is not None:
+      check_whole(1, stage_steps=self.stage_steps)
     for kind in ("words", "entities"):
       changed = getattr(self, f"random_{kind}") + getattr(self, f"unmasked_{kind}")
       if changed > 1:
@@ -48,7 +58,18 @@ class Masking:
 
   def slots(self, words: int, entities: int) -> tuple[int, int]:
     """Returns the most words and entities that are masked in a row of these lengths."""
-    return _budget(self.words, words), _budget(self.entities, entities)
+    most = max((self.words, *self.word_stages)), max((self.entities, *self.entity_stages))
+    return _budget(most[0], words), _budget(most[1], entities)
+
+  def at_step(self, step: int) -> "Masking":
+    """Returns the masking of a training step: with the shares of its stage."""
+    if self.stage_steps is None:
+      return self
+    stage = step // self.stage_steps
+    words, entities = self.word_stages or (self.words,), self.entity_stages or (self.entities,)
+    return dataclasses.replace(
+      self, words=words[: stage + 1][-1], entities=entities[: stage + 1][-1]
+    )
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -112,6 +133,10 @@ def mask_entities(
   places = np.sort(rng.permutation(len(ids))[: _budget(masking.entities, len(ids))])
   shares = (masking.random_entities, masking.unmasked_entities)
   return _replaced(ids, places, vocabulary, rng, draws=rng.random(len(places)), shares=shares)
+
+
+def _is_share(value: object) -> bool:
+  return isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value <= 1
 
 
 def _budget(share: float, number: int) -> int:
@@ -244,7 +269,7 @@ class RowMaker:
           x[masked.places, None] for x in (record.mention_starts, record.mention_ends)
         )
         covered = np.any((starts <= places) & (places < ends), axis=0)
-    slots = self.sizes.masked_words
+    slots = min(self.sizes.masked_words, _budget(self.masking.words, self.sizes.words))
     masked = mask_words(
       record.word_ids, self.masking, self.words.ids, rng, slots=slots, covered=covered
     )

@@ -51,6 +51,9 @@ class Run:
   # A model directory, or the folder of a run, with the parameters of step 0; the optimizer and the
   # schedule start anew.
   start: str | None = None
+  # A checkpoint of a run, such as runs/first/checkpoints/1000, from whose whole state this run goes
+  # on, as if that had been of this length from the start.
+  branch: str | None = None
   skip_bad_steps: int = 0  # steps without a finite loss that are left out before the run stops
 
   def __post_init__(self) -> None:
@@ -68,7 +71,10 @@ class Run:
       raise InputError(f"run.tolerance: {self.tolerance!r}; expected a number from 0")
     if self.patience is not None and self.best_metric is None:
       raise InputError(f"run.patience: {self.patience}; expected run.best_metric with it")
-    for name, kind in (("best_metric", "the name of a metric"), ("start", "a folder")):
+    if self.branch is not None and self.minutes is not None:
+      raise InputError(f"run.minutes: {self.minutes}; expected null, as run.branch goes by steps")
+    texts = {"best_metric": "the name of a metric", "start": "a folder", "branch": "a folder"}
+    for name, kind in texts.items():
       value = getattr(self, name)
       if value is not None and not (isinstance(value, str) and value):
         raise InputError(f"run.{name}: {value!r}; expected {kind}")

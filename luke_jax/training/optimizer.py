@@ -1,4 +1,4 @@
-"""AdamW and SGD with momentum, their schedules as in the references, and frozen parameters."""
+"""Optimizers, their schedules as in the references, and frozen parameters."""
 
 import dataclasses
 import difflib
@@ -18,8 +18,12 @@ from flax.traverse_util import flatten_dict, unflatten_dict
 from luke_jax.errors import InputError
 from luke_jax.training.task import Params, Tree
 
-Decay = Literal["linear", "constant", "linear_from_0"]
-Kind = Literal["adamw", "sgd"]
+Decay = Literal["linear", "constant", "linear_from_0", "wsd"]
+Kind = Literal["adamw", "sgd", "stable_adamw", "muon"]
+# The numbers of a parameter's axes before its tensors, which are its layers, and of the inputs of
+# those that are matrices, by its path.
+Axes = Callable[[str], tuple[int, int]]
+_MUON_RMS = 0.2  # of a matrix's update, about that of AdamW's (Liu et al. 2025)
 _LAYERS = re.compile(r"(?P<stack>[^\[\]]+)\[(?P<first>\d*):(?P<end>\d*)\](?P<part>/[^\[\]]+)?")
 
 
@@ -118,7 +122,7 @@ def _nearest(pattern: str, paths: Iterable[str]) -> str:
 
 @dataclasses.dataclass(frozen=True)
 class Optimizer:
-  """AdamW (paper, appendix A), or SGD; the defaults are those of fine-tuning."""
+  """AdamW (paper, appendix A), or another kind; the defaults are those of fine-tuning."""
 
   learning_rate: float = 1e-5  # the highest rate
   beta1: float = 0.9  # decay of the mean of gradients, in sgd of their sum
@@ -127,7 +131,10 @@ class Optimizer:
   weight_decay: float = 0.01  # share of a weight that a step subtracts, times the rate
   bias_correction: bool = False  # divide the means by the sum of their weights
   max_gradient_norm: float | None = None  # gradients are scaled down to this norm; null: never
-  kind: Kind = "adamw"  # or sgd, with beta1 as its momentum, and without beta2 and epsilon
+  # sgd has beta1 as its momentum, and no beta2 and epsilon; stable_adamw shortens the steps of an
+  # array whose gradients are larger than its means of squares say; muon orthogonalizes the means of
+  # the encoder's kernels, with beta1 as its momentum, and is adamw for all else.
+  kind: Kind = "adamw"
   max_gradient: float | None = None  # every value of a gradient is cut to this size; null: never
   # Patterns of the paths of parameters that do not train; layers[0:4] are the first four layers.
   frozen: tuple[str, ...] = ()
@@ -159,18 +166,20 @@ class Optimizer:
 
 @dataclasses.dataclass(frozen=True)
 class Schedule:
-  """Linear warm-up from 0, then linear decay to 0 or constant."""
+  """Linear warm-up from 0, then decay to 0 or constant."""
 
   warmup_steps: int | None = None  # or warmup_ratio of all steps
   warmup_ratio: float = 0.06  # share of the steps in which the rate rises
   # Of the rate after that, to 0 at the last step, or none; linear_from_0 falls as if from the first
-  # step, so that a warm-up ends below the highest rate.
+  # step, so that a warm-up ends below the highest rate. wsd stays until the last decay_steps, and
+  # then falls by the root of the share of these that are done (Hägele et al. 2024).
   decay: Decay = "linear"
+  decay_steps: int | None = None  # of wsd; null: a tenth of all steps
 
   def __post_init__(self) -> None:
-    if self.warmup_steps is not None:
-      expected = "a whole number from 0, or None to go by warmup_ratio"
-      _require(self, "warmup_steps", lambda x: type(x) is int and x >= 0, expected)
+    for name, otherwise in (("warmup_steps", "to go by warmup_ratio"), ("decay_steps", "a tenth")):
+      expected = f"a whole number from 0, or None {otherwise}"
+      _require(self, name, lambda x: x is None or (type(x) is int and x >= 0), expected)
     _require(self, "warmup_ratio", lambda x: _is_number(x) and 0 <= x <= 1, "a number from 0 to 1")
     _require_one_of(self, "decay", get_args(Decay))
 
@@ -216,7 +225,11 @@ def learning_rate(
   """
   (steps, warmup), number = length, jnp.asarray(number)
   share = jnp.ones(())
-  if schedule.decay != "constant":
+  if schedule.decay == "wsd":
+    falling = steps / 10 if schedule.decay_steps is None else schedule.decay_steps
+    rest = (steps - number) / jnp.maximum(falling, 1)
+    share = 1 - jnp.sqrt(1 - rest.clip(0, 1))
+  elif schedule.decay != "constant":
     first = warmup if schedule.decay == "linear" else 0
     share = jnp.maximum(steps - number, 0) / jnp.maximum(steps - first, 1)
   rising = number / jnp.maximum(warmup, 1)
@@ -224,32 +237,99 @@ def learning_rate(
 
 
 def make_optimizer(
-  optimizer: Optimizer, schedule: Schedule, decayed: tuple[str, ...] = ()
+  optimizer: Optimizer,
+  schedule: Schedule,
+  decayed: tuple[str, ...] = (),
+  axes: Axes = lambda path: (0, 0),
 ) -> optax.GradientTransformationExtraArgs:
   """Returns the optimizer of the trained parameters, a nested dict; updates take the run's length.
 
   Its state holds counts, and float32 moments at paths that end in the parameter's own. Of the
   settings only the kind changes its structure. `decayed` are the ends of the paths of layer norms
-  that weight decay shrinks.
+  that weight decay shrinks, `axes` says what of each parameter is a tensor.
   """
   cut, limit = optimizer.max_gradient, optimizer.max_gradient_norm
+  # The reference's old AdamW updates the weights and then shrinks them; here, as in PyTorch's,
+  # the weights before the update shrink. That changes a step by rate * decay of its length.
+  decay = optax.add_decayed_weights(
+    optimizer.weight_decay, mask=functools.partial(_decay_mask, decayed)
+  )
+  parts = [_moments(optimizer, axes), decay]
+  if optimizer.kind == "stable_adamw":
+    parts = [_stable(optimizer, optax.chain(*parts), axes)]
   return optax.chain(
     optax.stateless(lambda g, _: _clipped(_cut(g, cut), limit)),
-    _moments(optimizer),
-    # The reference's old AdamW updates the weights and then shrinks them; here, as in PyTorch's,
-    # the weights before the update shrink. That changes a step by rate * decay of its length.
-    optax.add_decayed_weights(optimizer.weight_decay, mask=functools.partial(_decay_mask, decayed)),
+    *parts,
     _scaled_by_rate(functools.partial(learning_rate, optimizer, schedule)),
   )
 
 
-def _moments(optimizer: Optimizer) -> optax.GradientTransformation:
+def _moments(optimizer: Optimizer, axes: Axes) -> optax.GradientTransformation:
   if optimizer.kind == "sgd":
     return optax.trace(optimizer.beta1, accumulator_dtype=jnp.float32)
   adam = optax.scale_by_adam(
     optimizer.beta1, optimizer.beta2, optimizer.epsilon, mu_dtype=jnp.float32
   )
-  return adam if optimizer.bias_correction else _uncorrected(adam, optimizer.epsilon)
+  if not optimizer.bias_correction:
+    adam = _uncorrected(adam, optimizer.epsilon)
+  return _muon(optimizer, adam, axes) if optimizer.kind == "muon" else adam
+
+
+def _muon(
+  optimizer: Optimizer, adam: optax.GradientTransformation, axes: Axes
+) -> optax.GradientTransformation:
+  """Returns Muon (Jordan et al. 2024) for matrices, those of each layer apart, and Adam for others.
+
+  All updates of matrices have about the root mean square of Adam's, so that both have one rate.
+  """
+
+  def labels(params: Tree) -> Tree:
+    kinds = jax.tree.map_with_path(lambda x, _: "muon" if axes(_name(x))[1] else "adam", params)
+    if "muon" not in jax.tree.leaves(kinds):
+      raise InputError("optimizer.kind: 'muon'; expected 'adamw', as no encoder's kernel trains")
+    return kinds
+
+  def sides(path: tuple, x: jax.Array) -> optax.contrib.MuonDimensionNumbers:
+    first, inputs = axes(_name(path))
+    axis = range(x.ndim)
+    return optax.contrib.MuonDimensionNumbers(axis[first:][:inputs], axis[first + inputs :])
+
+  def scaled(path: tuple, x: jax.Array) -> jax.Array:
+    first, inputs = axes(_name(path))
+    sizes = math.prod(x.shape[first:][:inputs]), math.prod(x.shape[first + inputs :])
+    return _MUON_RMS * max(sizes) ** 0.5 * x
+
+  muon = optax.contrib.scale_by_muon(
+    beta=optimizer.beta1,
+    mu_dtype=jnp.float32,
+    weight_dimension_numbers=functools.partial(jax.tree.map_with_path, sides),
+  )
+  scale = optax.stateless(lambda updates, _: jax.tree.map_with_path(scaled, updates))
+  return optax.partition({"adam": adam, "muon": optax.chain(muon, scale)}, labels)
+
+
+def _stable(
+  optimizer: Optimizer, adamw: optax.GradientTransformation, axes: Axes
+) -> optax.GradientTransformation:
+  """Returns StableAdamW (Wortsman et al. 2023, algorithm 2), with a rate for each tensor.
+
+  The rate is divided by the root mean square of the gradient over the root of the mean of squares
+  that the step divides by, where that is above 1.
+  """
+
+  def update(updates: Tree, state: Tree, params: Tree = None) -> tuple[Tree, Tree]:
+    both: Tree = adamw.update(updates, state, params)
+    steps, after = both
+    seen = 1 - optimizer.beta2 ** after[0].count if optimizer.bias_correction else 1.0
+
+    def shortened(path: tuple, step: jax.Array, gradient: jax.Array, mean: jax.Array) -> jax.Array:
+      ratio = jnp.square(gradient) / jnp.maximum(mean / seen, optimizer.epsilon**2)
+      over = tuple(range(axes(_name(path))[0], step.ndim))
+      return step / jnp.maximum(1, jnp.sqrt(ratio.mean(over, keepdims=True)))
+
+    return jax.tree.map_with_path(shortened, steps, updates, after[0].nu), after
+
+  return optax.GradientTransformation(adamw.init, update)
 
 
 def _scaled_by_rate(
@@ -295,9 +375,13 @@ def _uncorrected(
 
 def _decay_mask(decayed: tuple[str, ...], params: Params) -> Params:
   def mask(path: tuple, _: jax.Array) -> bool:
-    return decays(jax.tree_util.keystr(path, simple=True, separator="/"), decayed)
+    return decays(_name(path), decayed)
 
   return jax.tree.map_with_path(mask, params)
+
+
+def _name(path: tuple) -> str:
+  return jax.tree_util.keystr(path, simple=True, separator="/")
 
 
 def decays(path: str, decayed: tuple[str, ...] = ()) -> bool:
