@@ -4,7 +4,6 @@ They train while the kernels stay as they are, and take a fraction of the room (
 2022). A layer whose parameters have them computes with them.
 """
 
-import functools
 import math
 from collections.abc import Iterator
 
@@ -50,15 +49,11 @@ def is_adapter(path: str) -> bool:
   return path.rpartition("/")[2] in ADAPTER
 
 
-@functools.cache
 def tensor_axes(path: str, system: type[ModelConfig]) -> tuple[int, int]:
-  """Returns the numbers of an array's axes before those of one of its reference's tensors, and of
-  the inputs among these, where it is a kernel of the encoder, else 0.
-  """
+  """Returns how many axes come before a tensor's, and how many are an encoder kernel's inputs."""
   if not issubclass(system, System):
     return 0, 0
-  table = system.keys("none")
-  row = table.key(path)
+  row = (table := system.keys("none")).key(path)
   known = path.startswith(_encoder(system)) and (row.stacked or path in table.rows)
   return _axes(row), row.kernel_inputs * known
 

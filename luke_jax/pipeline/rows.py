@@ -42,12 +42,10 @@ class Masking:
       if isinstance(field.default, bool):
         if not isinstance(value, bool):
           raise InputError(f"{field.name}: {value!r}; expected true or false")
-      elif isinstance(field.default, float) and not _is_share(value):
-        raise InputError(f"{field.name}: {value!r}; expected a share from 0 to 1")
-    for name in ("word_stages", "entity_stages"):
-      value = getattr(self, name)
-      if not (isinstance(value, tuple) and all(map(_is_share, value))):
-        raise InputError(f"{name}: {value!r}; expected shares from 0 to 1, such as (0.3, 0.15)")
+      elif field.name != "stage_steps":
+        for x in value if isinstance(value, tuple) else (value,):
+          if isinstance(x, bool) or not isinstance(x, int | float) or not 0 <= x <= 1:
+            raise InputError(f"{field.name}: {value!r}; expected a share from 0 to 1")
     if self.word_stages or self.entity_stages or self.stage_steps is not None:
       check_whole(1, stage_steps=self.stage_steps)
     for kind in ("words", "entities"):
@@ -63,13 +61,10 @@ class Masking:
 
   def at_step(self, step: int) -> "Masking":
     """Returns the masking of a training step: with the shares of its stage."""
-    if self.stage_steps is None:
-      return self
-    stage = step // self.stage_steps
-    words, entities = self.word_stages or (self.words,), self.entity_stages or (self.entities,)
-    return dataclasses.replace(
-      self, words=words[: stage + 1][-1], entities=entities[: stage + 1][-1]
-    )
+    begun = step // self.stage_steps + 1 if self.stage_steps else 0
+    words = (self.words, *self.word_stages[:begun])[-1]
+    entities = (self.entities, *self.entity_stages[:begun])[-1]
+    return dataclasses.replace(self, words=words, entities=entities)
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -133,10 +128,6 @@ def mask_entities(
   places = np.sort(rng.permutation(len(ids))[: _budget(masking.entities, len(ids))])
   shares = (masking.random_entities, masking.unmasked_entities)
   return _replaced(ids, places, vocabulary, rng, draws=rng.random(len(places)), shares=shares)
-
-
-def _is_share(value: object) -> bool:
-  return isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value <= 1
 
 
 def _budget(share: float, number: int) -> int:

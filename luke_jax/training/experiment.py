@@ -51,8 +51,7 @@ class Run:
   # A model directory, or the folder of a run, with the parameters of step 0; the optimizer and the
   # schedule start anew.
   start: str | None = None
-  # A checkpoint of a run, such as runs/first/checkpoints/1000, from whose whole state this run goes
-  # on, as if that had been of this length from the start.
+  # A checkpoint, runs/first/checkpoints/1000, from whose whole state the run goes on.
   branch: str | None = None
   skip_bad_steps: int = 0  # steps without a finite loss that are left out before the run stops
 
@@ -71,8 +70,6 @@ class Run:
       raise InputError(f"run.tolerance: {self.tolerance!r}; expected a number from 0")
     if self.patience is not None and self.best_metric is None:
       raise InputError(f"run.patience: {self.patience}; expected run.best_metric with it")
-    if self.branch is not None and self.minutes is not None:
-      raise InputError(f"run.minutes: {self.minutes}; expected null, as run.branch goes by steps")
     texts = {"best_metric": "the name of a metric", "start": "a folder", "branch": "a folder"}
     for name, kind in texts.items():
       value = getattr(self, name)

@@ -5,7 +5,6 @@ from collections.abc import Mapping
 
 import jax
 import jax.numpy as jnp
-import numpy as np
 
 from luke_jax.errors import InputError, at
 from luke_jax.files import Path
@@ -67,36 +66,27 @@ def read_run(folder: Path, own: Experiment | None = None) -> tuple[Experiment, i
 
 
 def read_branch(program: Program, records: int, data: Mapping[str, str]) -> tuple[int, State]:
-  """Returns the step and the state of the checkpoint that a run branches from.
-
-  Raises InputError where a run from the start, with this experiment, would have another state.
-  """
+  """Returns the step and the state of the checkpoint that a run branches from, if both agree."""
   experiment, steps = program.experiment, program.steps
   checkpoint = Path(experiment.run.branch or "")
-  folder = checkpoint.parent.parent
-  if not (checkpoint.name.isdecimal() and is_run(folder)):
-    raise InputError(
-      f"run.branch: {str(checkpoint)!r}; expected a checkpoint of a run, such as"
-      " runs/first/checkpoints/1000"
-    )
-  step, source = int(checkpoint.name), read_experiment(folder, experiment)
+  folder, step = checkpoint.parent.parent, checkpoint.name
+  if not (step.isdecimal() and int(step) < steps) or experiment.run.minutes:
+    expected = f"FOLDER/checkpoints/STEP of a run, a step below {steps}, and run.minutes null"
+    raise InputError(f"run.branch: {str(checkpoint)!r}; expected {expected}")
+  source, updates = read_experiment(folder, experiment), jnp.arange(int(step))
   directory.check_data(folder, data)
   if lines := directory.others(folder, experiment, directory.BRANCHED):
     raise InputError(f"run.branch: {folder} is another run ({lines}); expected the same settings")
-  if step >= steps:
-    raise InputError(f"run.steps: {steps}; expected more than {step}, those of run.branch")
   before = total_steps(source.run, records, source.data.batch_size)
   there, here = (
-    np.asarray(learning_rate(x.optimizer, x.schedule, jnp.arange(step), Length.of(x.schedule, n)))
-    for x, n in ((source, before), (experiment, steps))
+    learning_rate(x.optimizer, x.schedule, updates, Length.of(x.schedule, length))
+    for x, length in ((source, before), (experiment, steps))
   )
-  if (there != here).any():
-    update = int(np.argmax(there != here))
+  for update in jnp.flatnonzero(there != here):
     raise InputError(
-      f"run.branch: update {update} had the rate {there[update]:.3g}, and has {here[update]:.3g} in"
-      f" a run of {steps} steps; expected schedule.decay=wsd and the same schedule.warmup_steps in"
-      " both, and a checkpoint from before the rate falls"
+      f"run.branch: update {update} had the rate {there[update]:.3g}, and has {here[update]:.3g};"
+      " expected schedule.decay=wsd, warmup_steps as there, and a checkpoint before the rate falls"
     )
   checkpoints = Checkpoints(folder / directory.CHECKPOINTS, source.run, reading=True)
   with contextlib.closing(checkpoints):
-    return step, checkpoints.read_state(step, program.state_shapes)
+    return int(step), checkpoints.read_state(int(step), program.state_shapes)

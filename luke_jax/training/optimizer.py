@@ -20,10 +20,7 @@ from luke_jax.training.task import Params, Tree
 
 Decay = Literal["linear", "constant", "linear_from_0", "wsd"]
 Kind = Literal["adamw", "sgd", "stable_adamw", "muon"]
-# The numbers of a parameter's axes before its tensors, which are its layers, and of the inputs of
-# those that are matrices, by its path.
-Axes = Callable[[str], tuple[int, int]]
-_MUON_RMS = 0.2  # of a matrix's update, about that of AdamW's (Liu et al. 2025)
+Axes = Callable[[str], tuple[int, int]]  # by a path, as `luke_jax.models.adapters.tensor_axes`
 _LAYERS = re.compile(r"(?P<stack>[^\[\]]+)\[(?P<first>\d*):(?P<end>\d*)\](?P<part>/[^\[\]]+)?")
 
 
@@ -131,9 +128,8 @@ class Optimizer:
   weight_decay: float = 0.01  # share of a weight that a step subtracts, times the rate
   bias_correction: bool = False  # divide the means by the sum of their weights
   max_gradient_norm: float | None = None  # gradients are scaled down to this norm; null: never
-  # sgd has beta1 as its momentum, and no beta2 and epsilon; stable_adamw shortens the steps of an
-  # array whose gradients are larger than its means of squares say; muon orthogonalizes the means of
-  # the encoder's kernels, with beta1 as its momentum, and is adamw for all else.
+  # sgd, and muon in the encoder's kernels, have beta1 as their momentum, without beta2 and epsilon;
+  # stable_adamw shortens steps after gradients that are larger than usual.
   kind: Kind = "adamw"
   max_gradient: float | None = None  # every value of a gradient is cut to this size; null: never
   # Patterns of the paths of parameters that do not train; layers[0:4] are the first four layers.
@@ -152,15 +148,13 @@ class Optimizer:
     _require(self, "weight_decay", lambda x: _is_number(x) and x >= 0, "a number from 0")
     _require(self, "bias_correction", lambda x: isinstance(x, bool), "true or false")
     for name in ("max_gradient_norm", "max_gradient"):
-      if getattr(self, name) is not None:
-        expected = "a number above 0, or None not to clip"
-        _require(self, name, lambda x: _is_number(x) and x > 0, expected)
+      expected = "a number above 0, or None not to clip"
+      _require(self, name, lambda x: x is None or (_is_number(x) and x > 0), expected)
     if self.kind == "sgd" and self.bias_correction:
       raise InputError("bias_correction: true; expected false, for sgd has no means to correct")
     _require(self, "adapter", lambda x: type(x) is int and x >= 0, "a whole number from 0")
-    if self.average is not None:
-      expected = "a number from 0 to below 1, or None for the last weights"
-      _require(self, "average", lambda x: _is_number(x) and 0 <= x < 1, expected)
+    expected = "a number from 0 to below 1, or None for the last weights"
+    _require(self, "average", lambda x: x is None or (_is_number(x) and 0 <= x < 1), expected)
     _require(self, "frozen", _are_patterns, "a tuple of paths, such as ('luke/pooler',)")
 
 
@@ -226,9 +220,8 @@ def learning_rate(
   (steps, warmup), number = length, jnp.asarray(number)
   share = jnp.ones(())
   if schedule.decay == "wsd":
-    falling = steps / 10 if schedule.decay_steps is None else schedule.decay_steps
-    rest = (steps - number) / jnp.maximum(falling, 1)
-    share = 1 - jnp.sqrt(1 - rest.clip(0, 1))
+    falling = steps / 10 if schedule.decay_steps is None else max(schedule.decay_steps, 1)
+    share = 1 - jnp.sqrt(1 - jnp.clip((steps - number) / falling, 0, 1))
   elif schedule.decay != "constant":
     first = warmup if schedule.decay == "linear" else 0
     share = jnp.maximum(steps - number, 0) / jnp.maximum(steps - first, 1)
@@ -251,9 +244,7 @@ def make_optimizer(
   cut, limit = optimizer.max_gradient, optimizer.max_gradient_norm
   # The reference's old AdamW updates the weights and then shrinks them; here, as in PyTorch's,
   # the weights before the update shrink. That changes a step by rate * decay of its length.
-  decay = optax.add_decayed_weights(
-    optimizer.weight_decay, mask=functools.partial(_decay_mask, decayed)
-  )
+  decay = optax.add_decayed_weights(optimizer.weight_decay, functools.partial(_decay_mask, decayed))
   parts = [_moments(optimizer, axes), decay]
   if optimizer.kind == "stable_adamw":
     parts = [_stable(optimizer, optax.chain(*parts), axes)]
@@ -265,23 +256,16 @@ def make_optimizer(
 
 
 def _moments(optimizer: Optimizer, axes: Axes) -> optax.GradientTransformation:
+  momentum = functools.partial(optax.trace, optimizer.beta1, accumulator_dtype=jnp.float32)
   if optimizer.kind == "sgd":
-    return optax.trace(optimizer.beta1, accumulator_dtype=jnp.float32)
+    return momentum()
   adam = optax.scale_by_adam(
     optimizer.beta1, optimizer.beta2, optimizer.epsilon, mu_dtype=jnp.float32
   )
   if not optimizer.bias_correction:
     adam = _uncorrected(adam, optimizer.epsilon)
-  return _muon(optimizer, adam, axes) if optimizer.kind == "muon" else adam
-
-
-def _muon(
-  optimizer: Optimizer, adam: optax.GradientTransformation, axes: Axes
-) -> optax.GradientTransformation:
-  """Returns Muon (Jordan et al. 2024) for matrices, those of each layer apart, and Adam for others.
-
-  All updates of matrices have about the root mean square of Adam's, so that both have one rate.
-  """
+  if optimizer.kind != "muon":
+    return adam
 
   def labels(params: Tree) -> Tree:
     kinds = jax.tree.map_with_path(lambda x, _: "muon" if axes(_name(x))[1] else "adam", params)
@@ -289,23 +273,27 @@ def _muon(
       raise InputError("optimizer.kind: 'muon'; expected 'adamw', as no encoder's kernel trains")
     return kinds
 
-  def sides(path: tuple, x: jax.Array) -> optax.contrib.MuonDimensionNumbers:
-    first, inputs = axes(_name(path))
-    axis = range(x.ndim)
-    return optax.contrib.MuonDimensionNumbers(axis[first:][:inputs], axis[first + inputs :])
+  scale = functools.partial(jax.tree.map_with_path, functools.partial(_orthogonal, axes))
+  muon = optax.chain(momentum(nesterov=True), optax.stateless(lambda x, _: scale(x)))
+  return optax.partition({"adam": adam, "muon": muon}, labels)
 
-  def scaled(path: tuple, x: jax.Array) -> jax.Array:
-    first, inputs = axes(_name(path))
-    sizes = math.prod(x.shape[first:][:inputs]), math.prod(x.shape[first + inputs :])
-    return _MUON_RMS * max(sizes) ** 0.5 * x
 
-  muon = optax.contrib.scale_by_muon(
-    beta=optimizer.beta1,
-    mu_dtype=jnp.float32,
-    weight_dimension_numbers=functools.partial(jax.tree.map_with_path, sides),
-  )
-  scale = optax.stateless(lambda updates, _: jax.tree.map_with_path(scaled, updates))
-  return optax.partition({"adam": adam, "muon": optax.chain(muon, scale)}, labels)
+def _orthogonal(axes: Axes, path: tuple, x: jax.Array) -> jax.Array:
+  """Returns Muon's update (Jordan et al. 2024) by its momentum, of every matrix in an array.
+
+  Five steps of Newton and Schulz bring the singular values near 1, and a factor the root mean
+  square of the update to about that of AdamW's (Liu et al. 2025), so that both have one rate.
+  """
+  first, inputs = axes(_name(path))
+  rows = math.prod(x.shape[first:][:inputs])
+  matrices = x.reshape(*x.shape[:first], rows, -1)
+  is_tall = rows > matrices.shape[-1]
+  y = matrices.mT if is_tall else matrices
+  y /= jnp.linalg.norm(y, axis=(-2, -1), keepdims=True) + 1e-8
+  for _ in range(5):
+    square = y @ y.mT
+    y = 3.4445 * y + (2.0315 * square @ square - 4.775 * square) @ y
+  return 0.2 * max(matrices.shape[-2:]) ** 0.5 * (y.mT if is_tall else y).reshape(x.shape)
 
 
 def _stable(
