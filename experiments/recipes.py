@@ -1,6 +1,6 @@
 """Settings of pretraining beside LUKE's, for the tiny LUKE of the sample wiki.
 
-`python -m experiments.recipes results/recipes` trains each row with seeds 1 to 3, in half an hour of
+`python -m experiments.recipes results/recipes` trains each row with seeds 1 to 3, half an hour on
 one core, and prints scores of dev, masked alike for all, and the processor's time of a step.
 docs/pretraining.md makes `sample`. The rates have the least losses of a few, with seed 0.
 """

@@ -171,7 +171,7 @@ class Schedule:
   decay_steps: int | None = None  # of wsd; null: a tenth of all steps
 
   def __post_init__(self) -> None:
-    for name, otherwise in (("warmup_steps", "to go by warmup_ratio"), ("decay_steps", "a tenth")):
+    for name, otherwise in (("warmup_steps", "for warmup_ratio"), ("decay_steps", "for a tenth")):
       expected = f"a whole number from 0, or None {otherwise}"
       _require(self, name, lambda x: x is None or (type(x) is int and x >= 0), expected)
     _require(self, "warmup_ratio", lambda x: _is_number(x) and 0 <= x <= 1, "a number from 0 to 1")
