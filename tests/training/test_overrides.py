@@ -114,9 +114,7 @@ experiments = st.builds(
   ),
   data=st.builds(Data, batch_size=wholes),
   optimizer=st.builds(Optimizer, learning_rate=above_0, bias_correction=st.booleans()),
-  schedule=st.builds(
-    Schedule, decay=st.sampled_from(["linear", "constant", "linear_from_0", "wsd"])
-  ),
+  schedule=st.builds(Schedule, decay=st.sampled_from(get_args(Decay))),
   mesh=st.builds(MeshShape, data=st.one_of(st.none(), wholes)),
   run=st.one_of(st.builds(Run, steps=wholes), st.builds(Run, epochs=above_0)),
 )
