@@ -13,7 +13,7 @@ import numpy as np
 
 from luke_jax.errors import InputError
 from luke_jax.models.keys import Key, flatten, unflatten
-from luke_jax.models.system import System
+from luke_jax.models.system import ModelConfig, System
 from luke_jax.nn.layers import ADAPTER
 
 
@@ -47,6 +47,15 @@ def merge_adapters(params: dict, system: type[System]) -> dict:
 def is_adapter(path: str) -> bool:
   """Returns true for the path of a part of an adapter."""
   return path.rpartition("/")[2] in ADAPTER
+
+
+def tensor_axes(path: str, system: type[ModelConfig]) -> tuple[int, int]:
+  """Returns how many axes come before a tensor's, and how many are an encoder kernel's inputs."""
+  if not issubclass(system, System):
+    return 0, 0
+  row = (table := system.keys("none")).key(path)
+  known = path.startswith(_encoder(system)) and (row.stacked or path in table.rows)
+  return _axes(row), row.kernel_inputs * known
 
 
 def stays(path: str, system: type[System]) -> bool:

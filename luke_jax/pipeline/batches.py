@@ -118,6 +118,8 @@ class TrainingBatches:
   accumulation: int
   rows: np.ndarray  # indices of the rows that this process makes, in every micro-batch
   lengths: Lengths | None = None  # of the records, if batches take those of like length
+  # The function that makes the rows of a batch by its number, where that is not always the same.
+  staged: Callable[[int], MakeRows] | None = None
 
   def positions(self, batch: int) -> np.ndarray:
     """Returns positions in the endless stream of records, (micro-batches, rows)."""
@@ -149,7 +151,8 @@ class TrainingBatches:
     positions = self.positions(int(batch))[:, self.rows]
     records = read_many(self.records, [int(order[int(x)]) for x in positions.ravel()])
     rngs = [np.random.default_rng((self.seed, int(position))) for position in positions.ravel()]
-    rows = self.make_rows(records, rngs)
+    make_rows = self.staged(int(batch)) if self.staged else self.make_rows
+    rows = make_rows(records, rngs)
     return {name: x.reshape(*positions.shape, *x.shape[1:]) for name, x in rows.items()}
 
   def iterate(self, start: int, stop: int, workers: int) -> Iterator[Rows]:

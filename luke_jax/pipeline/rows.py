@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from luke_jax.errors import InputError
+from luke_jax.errors import InputError, check_whole
 from luke_jax.files import Path
 from luke_jax.nn.losses import IGNORED
 from luke_jax.pipeline.reads import cached
@@ -31,6 +31,10 @@ class Masking:
   random_entities: float = 0.0
   unmasked_entities: float = 0.0
   mask_words_in_entity_span: bool = False  # mask the words of masked entities before others
+  # Shares in training, each for stage_steps steps and the last for good; dev keeps those above.
+  word_stages: tuple[float, ...] = ()
+  entity_stages: tuple[float, ...] = ()
+  stage_steps: int | None = None
 
   def __post_init__(self) -> None:
     for field in dataclasses.fields(self):
@@ -38,8 +42,12 @@ class Masking:
       if isinstance(field.default, bool):
         if not isinstance(value, bool):
           raise InputError(f"{field.name}: {value!r}; expected true or false")
-      elif isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
-        raise InputError(f"{field.name}: {value!r}; expected a share from 0 to 1")
+      elif field.name != "stage_steps":
+        for x in value if isinstance(value, tuple) else (value,):
+          if isinstance(x, bool) or not isinstance(x, int | float) or not 0 <= x <= 1:
+            raise InputError(f"{field.name}: {value!r}; expected a share from 0 to 1")
+    if self.word_stages or self.entity_stages or self.stage_steps is not None:
+      check_whole(1, stage_steps=self.stage_steps)
     for kind in ("words", "entities"):
       changed = getattr(self, f"random_{kind}") + getattr(self, f"unmasked_{kind}")
       if changed > 1:
@@ -48,7 +56,15 @@ class Masking:
 
   def slots(self, words: int, entities: int) -> tuple[int, int]:
     """Returns the most words and entities that are masked in a row of these lengths."""
-    return _budget(self.words, words), _budget(self.entities, entities)
+    most = max((self.words, *self.word_stages)), max((self.entities, *self.entity_stages))
+    return _budget(most[0], words), _budget(most[1], entities)
+
+  def at_step(self, step: int) -> "Masking":
+    """Returns the masking of a training step: with the shares of its stage."""
+    begun = step // self.stage_steps + 1 if self.stage_steps else 0
+    words = (self.words, *self.word_stages[:begun])[-1]
+    entities = (self.entities, *self.entity_stages[:begun])[-1]
+    return dataclasses.replace(self, words=words, entities=entities)
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -244,7 +260,7 @@ class RowMaker:
           x[masked.places, None] for x in (record.mention_starts, record.mention_ends)
         )
         covered = np.any((starts <= places) & (places < ends), axis=0)
-    slots = self.sizes.masked_words
+    slots = min(self.sizes.masked_words, _budget(self.masking.words, self.sizes.words))
     masked = mask_words(
       record.word_ids, self.masking, self.words.ids, rng, slots=slots, covered=covered
     )

@@ -233,6 +233,10 @@ class Pretraining(MaskedPrediction):
       return TrainingRecords(_corpora(self.corpora, self.exponent), self.held_out)
     return _held_out(self.corpora, self.held_out, self.dev_records)
 
+  def at_step(self, step: int) -> "Pretraining":
+    """Returns the task with the shares that a training step masks."""
+    return dataclasses.replace(self, masking=self.masking.at_step(step))
+
   def row_shapes(self, backbone: Backbone) -> dict[str, jax.ShapeDtypeStruct]:
     """Returns the shapes of one row of a batch, which do not depend on the corpora."""
     shapes = self._sizes(backbone).shapes

@@ -135,16 +135,21 @@ class Checkpoints:
     The trained ones are their average, where there is one.
     """
     trained = AVERAGE if AVERAGE in shapes else "trained"
-    if step not in self._scores:
-      raise InputError(f"{self.folder}: no checkpoint of step {step}; there are {self.steps}")
     wanted = {
       part: x if part in (trained, "frozen") else jax.tree.map(lambda _: ocp.PLACEHOLDER, x)
       for part, x in shapes.items()
     }
-    state, fault = self._read(step, wanted)
+    state = self.read_state(step, wanted)
+    return {"trained": state[trained], "frozen": state["frozen"]}
+
+  def read_state(self, step: int, shapes: State) -> State:
+    """Returns the state of a checkpoint, sharded as `shapes`."""
+    if step not in self._scores:
+      raise InputError(f"{self.folder}: no checkpoint of step {step}; there are {self.steps}")
+    state, fault = self._read(step, shapes)
     if state is None:
       raise InputError(f"{self._place(step)}: {fault}; expected a whole checkpoint")
-    return {"trained": state[trained], "frozen": state["frozen"]}
+    return state
 
   def _place(self, step: int) -> Path:
     return self.folder.absolute() / str(step)

@@ -26,6 +26,9 @@ FREE = ("mesh", "running.remat", "data.workers", "data.evaluation_batch_size")
 FREE += tuple(f"run.{name}" for name in ("log_every", "save_every", "keep", "keep_every"))
 # A run that met a bad step goes on with it, and one that met none is not changed by it.
 FREE += ("run.skip_bad_steps",)
+# Those in which a run may differ from one that it branches from, beside these and the schedule.
+BRANCHED = ("schedule", "run.branch", "run.steps", "run.epochs", "run.evaluate_every")
+BRANCHED += ("run.best_metric", "run.tolerance", "run.patience")
 Part = Literal["start", "compile", "data", "step", "evaluation", "checkpoint", "lost"]
 PARTS: tuple[Part, ...] = get_args(Part)
 
@@ -144,10 +147,9 @@ def prepare(folder: Path, experiment: Experiment, data: Mapping[str, str]) -> No
   # A run that ended before its first step, such as by an error in its config, may be overwritten.
   begun = path.exists() and (_has_files(folder / CHECKPOINTS) or (folder / LEDGER).exists())
   if begun:
-    _check_data(folder, data)
-    lines = [x for x in differences(_saved(path, experiment), current) if not _free(x)]
-    if lines:
-      raise InputError(f"{folder}: holds another run ({'; '.join(lines)}); expected a new folder")
+    check_data(folder, data)
+    if lines := others(folder, experiment):
+      raise InputError(f"{folder}: holds another run ({lines}); expected a new folder")
   elif not path.exists() and _has_files(folder):
     raise InputError(f"{folder}: is not empty and holds no run; expected a new folder")
   folder.mkdir(parents=True, exist_ok=True)
@@ -159,6 +161,12 @@ def prepare(folder: Path, experiment: Experiment, data: Mapping[str, str]) -> No
   write_json(folder / DATA, dict(data))
 
 
+def others(folder: Path, experiment: Experiment, free: tuple[str, ...] = ()) -> str:
+  """Returns the differences of a run's experiment from another, but for fields that may differ."""
+  lines = differences(_saved(folder / CONFIG, experiment), to_dict(experiment))
+  return "; ".join(x for x in lines if not _free(x, (*FREE, *free)))
+
+
 def _saved(path: Path, experiment: Experiment) -> dict[str, Any]:
   """Returns a run's config, with the defaults of fields that are younger than the run."""
   saved = read_json(path)
@@ -167,7 +175,7 @@ def _saved(path: Path, experiment: Experiment) -> dict[str, Any]:
   return saved
 
 
-def _check_data(folder: Path, data: Mapping[str, str]) -> None:
+def check_data(folder: Path, data: Mapping[str, str]) -> None:
   """Raises InputError for data that changed since the run began."""
   if not (folder / DATA).exists():  # of a run that began before data had fingerprints
     return
@@ -186,9 +194,9 @@ def _has_files(folder: Path) -> bool:
   return any(x.name not in (LOCK, LABELS) and x.stem != PIPED for x in inside)
 
 
-def _free(line: str) -> bool:
+def _free(line: str, fields: tuple[str, ...]) -> bool:
   name = line.split(":")[0]
-  return any(name == free or name.startswith(f"{free}.") for free in FREE)
+  return any(name == free or name.startswith(f"{free}.") for free in fields)
 
 
 def read_json(path: Path) -> Any:

@@ -51,6 +51,8 @@ class Run:
   # A model directory, or the folder of a run, with the parameters of step 0; the optimizer and the
   # schedule start anew.
   start: str | None = None
+  # A checkpoint, runs/first/checkpoints/1000, from whose whole state the run goes on.
+  branch: str | None = None
   skip_bad_steps: int = 0  # steps without a finite loss that are left out before the run stops
 
   def __post_init__(self) -> None:
@@ -68,7 +70,8 @@ class Run:
       raise InputError(f"run.tolerance: {self.tolerance!r}; expected a number from 0")
     if self.patience is not None and self.best_metric is None:
       raise InputError(f"run.patience: {self.patience}; expected run.best_metric with it")
-    for name, kind in (("best_metric", "the name of a metric"), ("start", "a folder")):
+    texts = {"best_metric": "the name of a metric", "start": "a folder", "branch": "a folder"}
+    for name, kind in texts.items():
       value = getattr(self, name)
       if value is not None and not (isinstance(value, str) and value):
         raise InputError(f"run.{name}: {value!r}; expected {kind}")

@@ -22,6 +22,7 @@ from luke_jax.training import directory, processes
 from luke_jax.training.checkpoints import Checkpoints
 from luke_jax.training.directory import Ledger
 from luke_jax.training.experiment import Experiment, to_json, total_steps
+from luke_jax.training.export import read_branch
 from luke_jax.training.mesh import make_mesh
 from luke_jax.training.metrics import MetricsWriter, read_numbers
 from luke_jax.training.pace import LEAST_DEV, Pace, TimedPace
@@ -71,6 +72,8 @@ def train(
       restored = checkpoints.restore(program.state_shapes)
       if restored is None:
         _check_evaluation(program)
+        if experiment.run.branch:
+          restored = read_branch(program, len(records), data)
       step, state = restored or (0, _first_state(program, start))
       done = ledger.read(folder) == step
     loop = _Loop(program, checkpoints, ledger, folder)

@@ -1,4 +1,4 @@
-"""AdamW and SGD with momentum, their schedules as in the references, and frozen parameters."""
+"""Optimizers, their schedules as in the references, and frozen parameters."""
 
 import dataclasses
 import difflib
@@ -18,8 +18,9 @@ from flax.traverse_util import flatten_dict, unflatten_dict
 from luke_jax.errors import InputError
 from luke_jax.training.task import Params, Tree
 
-Decay = Literal["linear", "constant", "linear_from_0"]
-Kind = Literal["adamw", "sgd"]
+Decay = Literal["linear", "constant", "linear_from_0", "wsd"]
+Kind = Literal["adamw", "sgd", "stable_adamw", "muon"]
+Axes = Callable[[str], tuple[int, int]]  # by a path, as `luke_jax.models.adapters.tensor_axes`
 _LAYERS = re.compile(r"(?P<stack>[^\[\]]+)\[(?P<first>\d*):(?P<end>\d*)\](?P<part>/[^\[\]]+)?")
 
 
@@ -118,7 +119,7 @@ def _nearest(pattern: str, paths: Iterable[str]) -> str:
 
 @dataclasses.dataclass(frozen=True)
 class Optimizer:
-  """AdamW (paper, appendix A), or SGD; the defaults are those of fine-tuning."""
+  """AdamW (paper, appendix A), or another kind; the defaults are those of fine-tuning."""
 
   learning_rate: float = 1e-5  # the highest rate
   beta1: float = 0.9  # decay of the mean of gradients, in sgd of their sum
@@ -127,7 +128,9 @@ class Optimizer:
   weight_decay: float = 0.01  # share of a weight that a step subtracts, times the rate
   bias_correction: bool = False  # divide the means by the sum of their weights
   max_gradient_norm: float | None = None  # gradients are scaled down to this norm; null: never
-  kind: Kind = "adamw"  # or sgd, with beta1 as its momentum, and without beta2 and epsilon
+  # sgd, and muon in the encoder's kernels, have beta1 as their momentum, without beta2 and epsilon;
+  # stable_adamw shortens steps after gradients that are larger than usual.
+  kind: Kind = "adamw"
   max_gradient: float | None = None  # every value of a gradient is cut to this size; null: never
   # Patterns of the paths of parameters that do not train; layers[0:4] are the first four layers.
   frozen: tuple[str, ...] = ()
@@ -145,32 +148,32 @@ class Optimizer:
     _require(self, "weight_decay", lambda x: _is_number(x) and x >= 0, "a number from 0")
     _require(self, "bias_correction", lambda x: isinstance(x, bool), "true or false")
     for name in ("max_gradient_norm", "max_gradient"):
-      if getattr(self, name) is not None:
-        expected = "a number above 0, or None not to clip"
-        _require(self, name, lambda x: _is_number(x) and x > 0, expected)
+      expected = "a number above 0, or None not to clip"
+      _require(self, name, lambda x: x is None or (_is_number(x) and x > 0), expected)
     if self.kind == "sgd" and self.bias_correction:
       raise InputError("bias_correction: true; expected false, for sgd has no means to correct")
     _require(self, "adapter", lambda x: type(x) is int and x >= 0, "a whole number from 0")
-    if self.average is not None:
-      expected = "a number from 0 to below 1, or None for the last weights"
-      _require(self, "average", lambda x: _is_number(x) and 0 <= x < 1, expected)
+    expected = "a number from 0 to below 1, or None for the last weights"
+    _require(self, "average", lambda x: x is None or (_is_number(x) and 0 <= x < 1), expected)
     _require(self, "frozen", _are_patterns, "a tuple of paths, such as ('luke/pooler',)")
 
 
 @dataclasses.dataclass(frozen=True)
 class Schedule:
-  """Linear warm-up from 0, then linear decay to 0 or constant."""
+  """Linear warm-up from 0, then decay to 0 or constant."""
 
   warmup_steps: int | None = None  # or warmup_ratio of all steps
   warmup_ratio: float = 0.06  # share of the steps in which the rate rises
   # Of the rate after that, to 0 at the last step, or none; linear_from_0 falls as if from the first
-  # step, so that a warm-up ends below the highest rate.
+  # step, so that a warm-up ends below the highest rate. wsd stays until the last decay_steps, and
+  # then falls by the root of the share of these that are done (Hägele et al. 2024).
   decay: Decay = "linear"
+  decay_steps: int | None = None  # of wsd; null: a tenth of all steps
 
   def __post_init__(self) -> None:
-    if self.warmup_steps is not None:
-      expected = "a whole number from 0, or None to go by warmup_ratio"
-      _require(self, "warmup_steps", lambda x: type(x) is int and x >= 0, expected)
+    for name, otherwise in (("warmup_steps", "for warmup_ratio"), ("decay_steps", "for a tenth")):
+      expected = f"a whole number from 0, or None {otherwise}"
+      _require(self, name, lambda x: x is None or (type(x) is int and x >= 0), expected)
     _require(self, "warmup_ratio", lambda x: _is_number(x) and 0 <= x <= 1, "a number from 0 to 1")
     _require_one_of(self, "decay", get_args(Decay))
 
@@ -216,7 +219,10 @@ def learning_rate(
   """
   (steps, warmup), number = length, jnp.asarray(number)
   share = jnp.ones(())
-  if schedule.decay != "constant":
+  if schedule.decay == "wsd":
+    falling = steps / 10 if schedule.decay_steps is None else max(schedule.decay_steps, 1)
+    share = 1 - jnp.sqrt(1 - jnp.clip((steps - number) / falling, 0, 1))
+  elif schedule.decay != "constant":
     first = warmup if schedule.decay == "linear" else 0
     share = jnp.maximum(steps - number, 0) / jnp.maximum(steps - first, 1)
   rising = number / jnp.maximum(warmup, 1)
@@ -224,32 +230,94 @@ def learning_rate(
 
 
 def make_optimizer(
-  optimizer: Optimizer, schedule: Schedule, decayed: tuple[str, ...] = ()
+  optimizer: Optimizer,
+  schedule: Schedule,
+  decayed: tuple[str, ...] = (),
+  axes: Axes = lambda path: (0, 0),
 ) -> optax.GradientTransformationExtraArgs:
   """Returns the optimizer of the trained parameters, a nested dict; updates take the run's length.
 
   Its state holds counts, and float32 moments at paths that end in the parameter's own. Of the
   settings only the kind changes its structure. `decayed` are the ends of the paths of layer norms
-  that weight decay shrinks.
+  that weight decay shrinks, `axes` says what of each parameter is a tensor.
   """
   cut, limit = optimizer.max_gradient, optimizer.max_gradient_norm
+  # The reference's old AdamW updates the weights and then shrinks them; here, as in PyTorch's,
+  # the weights before the update shrink. That changes a step by rate * decay of its length.
+  decay = optax.add_decayed_weights(optimizer.weight_decay, functools.partial(_decay_mask, decayed))
+  parts = [_moments(optimizer, axes), decay]
+  if optimizer.kind == "stable_adamw":
+    parts = [_stable(optimizer, optax.chain(*parts), axes)]
   return optax.chain(
     optax.stateless(lambda g, _: _clipped(_cut(g, cut), limit)),
-    _moments(optimizer),
-    # The reference's old AdamW updates the weights and then shrinks them; here, as in PyTorch's,
-    # the weights before the update shrink. That changes a step by rate * decay of its length.
-    optax.add_decayed_weights(optimizer.weight_decay, mask=functools.partial(_decay_mask, decayed)),
+    *parts,
     _scaled_by_rate(functools.partial(learning_rate, optimizer, schedule)),
   )
 
 
-def _moments(optimizer: Optimizer) -> optax.GradientTransformation:
+def _moments(optimizer: Optimizer, axes: Axes) -> optax.GradientTransformation:
+  momentum = functools.partial(optax.trace, optimizer.beta1, accumulator_dtype=jnp.float32)
   if optimizer.kind == "sgd":
-    return optax.trace(optimizer.beta1, accumulator_dtype=jnp.float32)
+    return momentum()
   adam = optax.scale_by_adam(
     optimizer.beta1, optimizer.beta2, optimizer.epsilon, mu_dtype=jnp.float32
   )
-  return adam if optimizer.bias_correction else _uncorrected(adam, optimizer.epsilon)
+  if not optimizer.bias_correction:
+    adam = _uncorrected(adam, optimizer.epsilon)
+  if optimizer.kind != "muon":
+    return adam
+
+  def labels(params: Tree) -> Tree:
+    kinds = jax.tree.map_with_path(lambda x, _: "muon" if axes(_name(x))[1] else "adam", params)
+    if "muon" not in jax.tree.leaves(kinds):
+      raise InputError("optimizer.kind: 'muon'; expected 'adamw', as no encoder's kernel trains")
+    return kinds
+
+  scale = functools.partial(jax.tree.map_with_path, functools.partial(_orthogonal, axes))
+  muon = optax.chain(momentum(nesterov=True), optax.stateless(lambda x, _: scale(x)))
+  return optax.partition({"adam": adam, "muon": muon}, labels)
+
+
+def _orthogonal(axes: Axes, path: tuple, x: jax.Array) -> jax.Array:
+  """Returns Muon's update (Jordan et al. 2024) by its momentum, of every matrix in an array.
+
+  Five steps of Newton and Schulz bring the singular values near 1, and a factor the root mean
+  square of the update to about that of AdamW's (Liu et al. 2025), so that both have one rate.
+  """
+  first, inputs = axes(_name(path))
+  rows = math.prod(x.shape[first:][:inputs])
+  matrices = x.reshape(*x.shape[:first], rows, -1)
+  is_tall = rows > matrices.shape[-1]
+  y = matrices.mT if is_tall else matrices
+  y /= jnp.linalg.norm(y, axis=(-2, -1), keepdims=True) + 1e-8
+  for _ in range(5):
+    square = y @ y.mT
+    y = 3.4445 * y + (2.0315 * square @ square - 4.775 * square) @ y
+  return 0.2 * max(matrices.shape[-2:]) ** 0.5 * (y.mT if is_tall else y).reshape(x.shape)
+
+
+def _stable(
+  optimizer: Optimizer, adamw: optax.GradientTransformation, axes: Axes
+) -> optax.GradientTransformation:
+  """Returns StableAdamW (Wortsman et al. 2023, algorithm 2), with a rate for each tensor.
+
+  The rate is divided by the root mean square of the gradient over the root of the mean of squares
+  that the step divides by, where that is above 1.
+  """
+
+  def update(updates: Tree, state: Tree, params: Tree = None) -> tuple[Tree, Tree]:
+    both: Tree = adamw.update(updates, state, params)
+    steps, after = both
+    seen = 1 - optimizer.beta2 ** after[0].count if optimizer.bias_correction else 1.0
+
+    def shortened(path: tuple, step: jax.Array, gradient: jax.Array, mean: jax.Array) -> jax.Array:
+      ratio = jnp.square(gradient) / jnp.maximum(mean / seen, optimizer.epsilon**2)
+      over = tuple(range(axes(_name(path))[0], step.ndim))
+      return step / jnp.maximum(1, jnp.sqrt(ratio.mean(over, keepdims=True)))
+
+    return jax.tree.map_with_path(shortened, steps, updates, after[0].nu), after
+
+  return optax.GradientTransformation(adamw.init, update)
 
 
 def _scaled_by_rate(
@@ -295,9 +363,13 @@ def _uncorrected(
 
 def _decay_mask(decayed: tuple[str, ...], params: Params) -> Params:
   def mask(path: tuple, _: jax.Array) -> bool:
-    return decays(jax.tree_util.keystr(path, simple=True, separator="/"), decayed)
+    return decays(_name(path), decayed)
 
   return jax.tree.map_with_path(mask, params)
+
+
+def _name(path: tuple) -> str:
+  return jax.tree_util.keystr(path, simple=True, separator="/")
 
 
 def decays(path: str, decayed: tuple[str, ...] = ()) -> bool:

@@ -28,7 +28,7 @@ from luke_jax.training.mesh import (
   shardings,
 )
 from luke_jax.training.optimizer import Length, make_optimizer, merge, split_frozen
-from luke_jax.training.task import Batch, Params, Tree
+from luke_jax.training.task import Batch, Params, Task, Tree
 from luke_jax.training.update import AVERAGE, State, Update
 
 # On a TPU the partitioner otherwise cuts the products of gradients into many small ones to hide
@@ -87,8 +87,9 @@ class Program:
   @functools.cached_property
   def optimizer(self) -> optax.GradientTransformationExtraArgs:
     """Returns the chain of updates."""
-    experiment, decayed = self.experiment, self.backbone.config.layout.decayed
-    return make_optimizer(experiment.optimizer, experiment.schedule, decayed)
+    experiment, system = self.experiment, self.backbone.config
+    axes = functools.partial(adapters.tensor_axes, system=type(system))
+    return make_optimizer(experiment.optimizer, experiment.schedule, system.layout.decayed, axes)
 
   @functools.cached_property
   def state_shapes(self) -> State:
@@ -290,7 +291,8 @@ class Program:
     run, size = self.experiment.run, self.experiment.data.batch_size
     rows = own_rows(self.mesh, size // run.accumulation)
     order = run.seed, size, run.accumulation, rows, self.lengths(records)
-    return TrainingBatches(records, self.make_rows, *order)
+    staged = functools.partial(_rows_of_step, self.experiment.engine, self.backbone)
+    return TrainingBatches(records, self.make_rows, *order, staged)
 
   def lengths(self, records: Records) -> Lengths | None:
     """Returns the lengths that batches are padded to; None for that of the task."""
@@ -358,6 +360,10 @@ def quick_options(platform: str) -> dict[str, str]:
 def scored(state: State) -> Params:
   """Returns the trained parameters that are scored and saved: their average, if there is one."""
   return state.get(AVERAGE, state["trained"])
+
+
+def _rows_of_step(task: Task, backbone: Backbone, step: int) -> MakeRows:
+  return functools.partial(task.at_step(step).rows, backbone)
 
 
 def _put(path: str, given: Any, expected: jax.ShapeDtypeStruct) -> jax.Array:

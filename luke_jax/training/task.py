@@ -115,6 +115,10 @@ class Task(Settings):
     own: Any = self
     return dataclasses.replace(own, words=words)
 
+  def at_step(self, step: int) -> "Task":
+    """Returns the task that makes the rows of a training step, of the same shapes."""
+    return self
+
   @abc.abstractmethod
   def row_shapes(self, backbone: Backbone) -> dict[str, jax.ShapeDtypeStruct]:
     """Returns the shapes of one row of a batch."""

@@ -145,6 +145,9 @@ def test_rates_of_entities():
     ({"words": 1.5}, "words: 1.5; expected a share from 0 to 1"),
     ({"whole_words": 1}, "whole_words: 1; expected true or false"),
     ({"random_words": 0.6, "unmasked_words": 0.6}, "1.2 together; expected at most 1"),
+    ({"word_stages": (0.3, 15)}, r"word_stages: \(0.3, 15\); expected a share from 0 to 1"),
+    ({"word_stages": (0.3,)}, "stage_steps: None; expected a whole number from 1"),
+    ({"stage_steps": 0}, "stage_steps: 0; expected a whole number from 1"),
   ],
 )
 def test_settings_that_mean_nothing(fields, line):

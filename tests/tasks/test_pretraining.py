@@ -3,6 +3,7 @@
 import dataclasses
 import functools
 import json
+import pickle
 from pathlib import Path
 
 import jax
@@ -15,7 +16,8 @@ from tiny_runs import left_at, logged, same
 from toy_corpus import MAX_ENTITIES, MAX_MENTION, MAX_WORDS, toy_model, toy_records, write_corpus
 
 from luke_jax.errors import InputError
-from luke_jax.pipeline.batches import Data
+from luke_jax.pipeline.batches import Data, evaluation_rows
+from luke_jax.pipeline.rows import Masking
 from luke_jax.tasks.pretraining import Pretraining
 from luke_jax.training import loop as loops
 from luke_jax.training.experiment import Experiment, Run
@@ -180,10 +182,44 @@ def test_batches_do_not_depend_on_hosts_and_workers(folder):
   assert any((again[name] != batches[0][name]).any() for name in again)
 
 
+STAGED = Masking(word_stages=(0.3, 0.15, 0.05), entity_stages=(0.5,), stage_steps=2)
+
+
+def test_a_step_masks_the_share_of_its_stage(folder):
+  """Batch k is that of a run with this share alone, but for room, and dev is that of none."""
+  chosen = experiment(folder)
+
+  def program(masking):
+    task = dataclasses.replace(chosen.task, masking=masking)
+    return Program(dataclasses.replace(chosen, task=task), make_mesh(MeshShape()), steps=7)
+
+  staged, plain = program(STAGED), program(Masking())
+  records = chosen.task.records(chosen.backbone, "train")
+  batches = pickle.loads(pickle.dumps(staged.training_batches(records)))  # noqa: S301
+  for number, share in enumerate((0.3, 0.3, 0.15, 0.15, 0.05, 0.05, 0.05)):
+    alone = program(Masking(words=share, entities=0.5)).training_batches(records)
+    check_same(batches(number), alone(number))
+  dev, order = chosen.task.records(chosen.backbone, "dev"), np.arange(8)
+  check_same(*(evaluation_rows(dev, x.make_rows, order, order) for x in (staged, plain)))
+
+
+def check_same(found, expected):
+  """Checks that arrays are equal in the room that the second ones have, with padding beyond it."""
+  for name, x in expected.items():
+    room = tuple(map(slice, x.shape))
+    np.testing.assert_array_equal(found[name][room], x, err_msg=name)
+    rest = found[name][..., x.shape[-1] :] if x.ndim == found[name].ndim else found[name][:0]
+    assert np.isin(rest, (0, -100)).all()
+
+
 @pytest.mark.slow
-def test_stopped_and_resumed_is_the_same_to_the_bit(folder, tmp_path, one_device, monkeypatch):
+@pytest.mark.parametrize("masking", [Masking(), STAGED])
+def test_stopped_and_resumed_is_the_same_to_the_bit(
+  folder, tmp_path, one_device, monkeypatch, masking
+):
   model = toy_model(num_hidden_layers=1)
   chosen = experiment(folder, model, steps=4, best_metric="entity_accuracy")
+  chosen = dataclasses.replace(chosen, task=dataclasses.replace(chosen.task, masking=masking))
   summary = train(chosen, tmp_path / "whole")
   with monkeypatch.context() as stopping:
     stopping.setattr(loops.Watch, "due", left_at(2))

@@ -186,6 +186,16 @@ def test_sgd_with_momentum_and_cut_gradients_is_pytorchs():
     pytest.param(Schedule(warmup_ratio=0.01), {5: 0.5, 10: 1.0, 505: 0.5}, id="TENER"),
     pytest.param(Schedule(warmup_ratio=0.1), {50: 0.5, 100: 1.0, 550: 0.5}, id="MA-BERT"),
     pytest.param(
+      Schedule(warmup_ratio=0.1, decay="wsd"),
+      {50: 0.5, 100: 1.0, 899: 1.0, 900: 1.0, 925: 0.5, 999: 1 - 0.99**0.5, 1000: 0.0},
+      id="late",
+    ),
+    pytest.param(
+      Schedule(warmup_steps=0, decay="wsd", decay_steps=4),
+      {0: 1.0, 996: 1.0, 997: 0.5, 999: 1 - 0.75**0.5},
+      id="later",
+    ),
+    pytest.param(
       Schedule(warmup_ratio=0.1, decay="constant"), {50: 0.5, 100: 1.0, 900: 1.0}, id="Tsinghua"
     ),
   ],
@@ -368,6 +378,7 @@ def test_a_step_inside_jit_keeps_types_and_structure():
     (Schedule, "warmup_steps", 2.5),
     (Schedule, "warmup_ratio", 1.5),
     (Schedule, "decay", "cosine"),
+    (Schedule, "decay_steps", -1),
   ],
 )
 def test_settings_out_of_range(kind, name, value):

@@ -3,7 +3,7 @@
 import dataclasses
 import json
 from pathlib import Path
-from typing import Literal, Optional
+from typing import Literal, Optional, get_args
 
 import pytest
 from hypothesis import given
@@ -27,7 +27,7 @@ from luke_jax.training.experiment import (
   to_json,
 )
 from luke_jax.training.mesh import MeshShape
-from luke_jax.training.optimizer import Optimizer, Schedule
+from luke_jax.training.optimizer import Decay, Optimizer, Schedule
 from luke_jax.training.overrides import override
 from luke_jax.training.task import Task
 
@@ -114,7 +114,7 @@ experiments = st.builds(
   ),
   data=st.builds(Data, batch_size=wholes),
   optimizer=st.builds(Optimizer, learning_rate=above_0, bias_correction=st.booleans()),
-  schedule=st.builds(Schedule, decay=st.sampled_from(["linear", "constant", "linear_from_0"])),
+  schedule=st.builds(Schedule, decay=st.sampled_from(get_args(Decay))),
   mesh=st.builds(MeshShape, data=st.one_of(st.none(), wholes)),
   run=st.one_of(st.builds(Run, steps=wholes), st.builds(Run, epochs=above_0)),
 )
