@@ -1,6 +1,6 @@
 """Settings of pretraining beside LUKE's, for the tiny LUKE of the sample wiki.
 
-`python -m experiments.recipes results/recipes` trains each row with seeds 1 to 3, half an hour on
+`python -m experiments.recipes results/recipes` trains each row with seeds 0 to 2, half an hour on
 one core, and prints scores of dev, masked alike for all, and the processor's time of a step.
 docs/pretraining.md makes `sample`. The rates have the least losses of a few, with seed 0.
 """
@@ -19,7 +19,7 @@ from luke_jax.training.mesh import make_mesh
 from luke_jax.training.overrides import override, row
 from luke_jax.training.program import Program
 
-SEEDS, TIMED = (1, 2, 3), 50
+SEEDS, TIMED = (0, 1, 2), 50
 SCORES = ("word_loss", "word_accuracy", "entity_loss", "entity_accuracy")
 STAGES = ("word_stages=0.5,0.25,0.08", "entity_stages=0.9,0.6,0.2", "stage_steps=200")
 
