@@ -87,7 +87,7 @@ def train(
     output: Folder for checkpoints, metrics and the config; on every host the same, also gs://….
     train: Files of examples to train a task on; - for what is piped in, which OUTPUT keeps.
     dev: File of examples that a task is scored on; without it a tenth of the others, unless few.
-    model: Directory of the model that a task starts from, or its name: english.
+    model: Directory of the model that a task starts from, or its name: english, english-base.
     adapter: Rank of adapters that train in place of kernels; OUTPUT/adapter is a few megabytes.
     minutes: Time that all of the training takes, from the command's begin to its end.
     folds: Number of parts, each scored by a model of the others; OUTPUT/model is of all examples.
