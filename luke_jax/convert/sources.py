@@ -195,13 +195,14 @@ def _unpack(archive: Path, folder: Path) -> None:
 
 def no_model(path: Path, fault: str = "no such file or directory") -> InputError:
   """Returns the error for a path without a model, with the commands that get one."""
-  name, directory = _on_hub(path)
-  models = ", ".join(f"{model}, which `luke-jax get {model}` fetches" for model in PUBLISHED)
+  on_hub, directory = _on_hub(path)
+  names = dict.fromkeys(model.name for model in PUBLISHED.values())
+  models = ", ".join(f"{name}, which `luke-jax get {name}` fetches" for name in names)
   near = difflib.get_close_matches(str(path), PUBLISHED, n=1)
   hint = f"; perhaps {near[0]}" if near else ""
   return InputError(
-    f"{path}: {fault}; expected a model's directory, such as `hf download {name} --local-dir"
-    f" {directory}` makes, hf://{name}, which `luke-jax get` or download=True fetches, or"
+    f"{path}: {fault}; expected a model's directory, such as `hf download {on_hub} --local-dir"
+    f" {directory}` makes, hf://{on_hub}, which `luke-jax get` or download=True fetches, or"
     f" {models}{hint}"
   )
 
