@@ -65,8 +65,10 @@ def read_model(
   config and how the model runs: `dtype="bfloat16"`.
   """
   path = Path(path)
-  wanted = _system(system, entity_vocab)
-  with _named(path), open_source(path, wanted, as_encoder=as_encoder) as opened:
+  with (
+    _named(path),
+    open_source(path, _system(system, entity_vocab), as_encoder=as_encoder) as opened,
+  ):
     source = _of_authors(opened)
     named = head if isinstance(head, str) else None
     described = _requested(source, named, labels, entity_vocab)
