@@ -46,6 +46,7 @@ def test_the_place_and_the_remedy(command, here, capsys):
   line = refused(command, "nofolder", capsys)
   assert "nofolder: no such file or directory; expected a model's directory" in line
   assert "`luke-jax get english`" in line
+  assert line.count("`luke-jax get english-base`") == 1 and "mpnet" not in line
   assert "`hf download studio-ousia/luke-base --local-dir luke-base`" in line
   assert not {"run", "runs", "target"} & {path.name for path in here.iterdir()}
 

@@ -56,6 +56,10 @@ def test_only_the_files_of_the_model_are_kept(model, tmp_path, packed):
   assert not (tmp_path / "outside.txt").exists()
 
 
+def test_mpnet_is_another_name_of_english_base():
+  assert published.PUBLISHED["mpnet"] is published.PUBLISHED["english-base"]
+
+
 def test_another_hash_is_refused_and_an_older_copy_stays(model, tmp_path):
   published.fetch(model, tmp_path / "files")
   (tmp_path / "files" / "vocab.txt").write_text("a c")
