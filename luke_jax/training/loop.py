@@ -196,7 +196,7 @@ class _Loop:
         return self._left(step)
       if last:
         return self._done(step, state)
-      self.trace.at(step)
+      self.trace.at(step, state)
       room = self.batches.room(step)
       batch = self._batch(rows, self.programs[room])
       with self.ledger.part("step"):

@@ -171,11 +171,14 @@ class Trace:
   def __enter__(self) -> Self:
     return self
 
-  def at(self, step: int) -> None:
-    """Begins or ends the trace, before a step is taken."""
+  def at(self, step: int, state: object) -> None:
+    """Begins or ends the trace, before a step is taken from `state`, once devices have made it."""
+    if self._begin is None or step not in (self._begin, self._end):
+      return
+    jax.block_until_ready(state)
     if step == self._begin:
       self._open.enter_context(jax.profiler.trace(str(self._folder)))
-    elif self._begin is not None and step == self._end:
+    else:
       self._open.close()
 
   def __exit__(self, *_: object) -> None:

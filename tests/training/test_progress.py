@@ -1,5 +1,6 @@
 """What a person sees of a run."""
 
+import contextlib
 import io
 import sys
 import types
@@ -8,7 +9,7 @@ import jax
 import pytest
 from rich.console import Console
 
-from luke_jax.training.progress import CACHE_HIT, Progress, Shown, _duration
+from luke_jax.training.progress import CACHE_HIT, Progress, Shown, Trace, _duration
 
 
 def shown(lives, *, enabled=True, times=(0.0, 50.0)):
@@ -109,3 +110,20 @@ def test_other_processes_are_silent(lives):
 )
 def test_durations(seconds, text):
   assert _duration(seconds) == text
+
+
+def test_a_trace_waits_for_the_steps_that_devices_still_take(monkeypatch, tmp_path):
+  seen = []
+
+  @contextlib.contextmanager
+  def trace(_):
+    seen.append("begun")
+    yield
+    seen.append("ended")
+
+  monkeypatch.setattr("jax.profiler.trace", trace)
+  monkeypatch.setattr("jax.block_until_ready", seen.append)
+  with Trace(tmp_path, 0, 2) as steps:
+    for step in range(8):
+      steps.at(step, step)
+  assert seen == [3, "begun", 5, "ended"]
