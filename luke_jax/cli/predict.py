@@ -75,8 +75,8 @@ def run(
       luke-jax predict ner english/ner corpus/ --output answers/
 
   Several files or a folder are the shards of a corpus: Parquet, Arrow, .jsonl or .txt,
-  also as .gz or .zst. In the folder --output each becomes a shard with a column more, `prediction`;
-  the same command goes on where it was ended.
+  also as .gz or .zst; a large file is several. In the folder --output each becomes a shard with a
+  column more, `prediction`; the same command goes on where it was ended.
 
   Args:
     task: typing, relations, ner, cloze, qa, classification, tagging, linking, labels or facts, or

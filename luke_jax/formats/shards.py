@@ -1,4 +1,7 @@
-"""Shards of a corpus: Parquet, Arrow, JSON lines and texts, read and written in pieces."""
+"""Shards of a corpus: Parquet, Arrow, JSON lines and texts, read and written in pieces.
+
+A shard is a file, or some of its lines, or some of the groups of rows of a Parquet file.
+"""
 
 import contextlib
 import gzip
@@ -8,7 +11,7 @@ import json
 import types
 import typing
 from collections.abc import Callable, Iterator, Sequence
-from typing import IO, Any
+from typing import IO, Any, NamedTuple
 
 import numpy as np
 
@@ -23,12 +26,55 @@ _OUTPUTS = {f"{form}{x}": f".jsonl{x}" for form in (".jsonl", TEXTS) for x in ("
 _OUTPUTS |= {PARQUET: PARQUET, ARROW: PARQUET}
 _READ = 256  # rows of a table, at most, that are read together
 DIGITS = 4  # of scores after the point
+SHARD = 2**22  # bytes of the file that a shard has at least, if that has more than twice as many
+_LINE = 2**20  # bytes of a line that are read at once
+_LARGE = "-{:05}-of-{:05}"  # after the name of a large file, of each of its shards
 
 
-def output_name(name: str) -> str | None:
-  """Returns the name of the shard with the answers to one of this name; None for no shard."""
-  form = next((x for x in _OUTPUTS if name.endswith(x) and name != x), None)
-  return form and name.removesuffix(form) + _OUTPUTS[form]
+class Shard(NamedTuple):
+  """A file of a corpus from one place to another: bytes, or groups of rows of Parquet."""
+
+  path: Path
+  begin: int = 0
+  end: int | None = None  # None: to its end
+
+
+def shards_in(path: Path) -> dict[str, Shard]:
+  """Returns the shards of a file by the names of their answers; none of a file of other forms.
+
+  A large one has several, which depend on the file alone: Parquet, and lines that are not packed.
+  """
+  form = next((x for x in _OUTPUTS if path.name.endswith(x) and path.name != x), None)
+  if form is None:
+    return {}
+  stem, made = path.name.removesuffix(form), _OUTPUTS[form]
+  size = path.stat().st_size if form in (".jsonl", TEXTS, PARQUET) else 0
+  places = [0]
+  if size >= 2 * SHARD:
+    places = _groups(path) if form == PARQUET else list(range(0, size - SHARD + 1, SHARD))
+  if len(places) == 1:
+    return {stem + made: Shard(path)}
+  parts = enumerate(zip(places, [*places[1:], None], strict=True))
+  return {
+    stem + _LARGE.format(i, len(places)) + made: Shard(path, begin, end)
+    for i, (begin, end) in parts
+  }
+
+
+def _groups(path: Path) -> list[int]:
+  """Returns the groups of rows that begin a shard; the first alone of a file that is no table."""
+  begin, room = [0], 0
+  try:
+    with _readable(path), path.open("rb") as file:
+      groups = _parquet(path, file).metadata
+      sizes = [groups.row_group(i).total_byte_size for i in range(groups.num_row_groups)]
+  except InputError:
+    return begin  # as whoever reads it says
+  for i, size in enumerate(sizes):
+    if room >= SHARD:
+      begin, room = [*begin, i], 0
+    room += size
+  return begin
 
 
 def zstd_library(use: str) -> Any:
@@ -48,38 +94,45 @@ def rows(path: Path, columns: Sequence[str] | None = None) -> Iterator[tuple[str
 
   Of Parquet other columns than those named are not read.
   """
-  for place, row in _rows(path, columns):
+  for place, row in _rows(Shard(path), columns):
     if isinstance(row, InputError):
       raise row
     yield place, row
 
 
-def rows_and_faults(path: Path) -> Iterator[tuple[str, Any]]:
+def rows_and_faults(shard: Shard) -> Iterator[tuple[str, Any]]:
   """Yields the rows of a shard as `rows` does, and an InputError for each that cannot be read.
 
   If the file cannot be read to its end, one stands for the rest.
   """
   try:
-    yield from _rows(path)
+    yield from _rows(shard)
   except InputError as fault:
-    yield str(path), fault
+    yield str(shard.path), fault
 
 
-def _rows(path: Path, columns: Sequence[str] | None = None) -> Iterator[tuple[str, Any]]:
+def _rows(shard: Shard, columns: Sequence[str] | None = None) -> Iterator[tuple[str, Any]]:
+  path = shard.path
   with _readable(path), path.open("rb") as file:
     if is_table(path):
-      batches = _table(path, file, columns)[1]
+      first, batches = _table(shard, file, columns)[1:]
       of_table = itertools.chain.from_iterable(batch.to_pylist() for batch in batches)
-      yield from ((f"{path}: row {number}", row) for number, row in enumerate(of_table, start=1))
+      yield from ((f"{path}: row {number}", row) for number, row in enumerate(of_table, first + 1))
       return
     content: Any = gzip.GzipFile(fileobj=file) if path.suffix == ".gz" else file
     if path.suffix == ".zst":
       content = zstd_library(f"to read {path}").ZstdFile(file)
+    after = ""
+    if shard.begin or shard.end is not None:
+      content = _Lines(file, shard)
+      after = f" after byte {content.begin}" if content.begin else ""
     opened, text = io.BufferedReader(content), TEXTS in path.suffixes[-2:]
-    check_head(opened.peek(HEAD), path)
-    with io.TextIOWrapper(opened, encoding="utf-8-sig", errors="surrogateescape") as decoded:
+    if not after:
+      check_head(opened.peek(HEAD), path)
+    encoding = "utf-8" if after else "utf-8-sig"
+    with io.TextIOWrapper(opened, encoding=encoding, errors="surrogateescape") as decoded:
       for number, line in lines_of(decoded, str(path)):
-        place = f"{path}: line {number}"
+        place = f"{path}: line {number}{after}"
         try:
           line.encode("utf-8")
         except UnicodeEncodeError:
@@ -87,6 +140,36 @@ def _rows(path: Path, columns: Sequence[str] | None = None) -> Iterator[tuple[st
           continue
         if line.strip():
           yield place, {"text": line} if text else line
+
+
+class _Lines(io.RawIOBase):
+  """The bytes of those lines of an open file that begin in a shard."""
+
+  def __init__(self, file: IO[bytes], shard: Shard):
+    self._file, end = file, self._first(file, shard.end)
+    self.begin = self._first(file, shard.begin)
+    self._left = end - self.begin
+
+  @staticmethod
+  def _first(file: IO[bytes], place: int | None) -> int:
+    """Goes to the first line that begins at a byte or after it, and returns its place."""
+    if not place:
+      return file.seek(0, io.SEEK_SET if place == 0 else io.SEEK_END)
+    file.seek(place - 1)
+    while (read := file.readline(_LINE)) and not read.endswith(b"\n"):
+      pass
+    return file.tell()
+
+  def readable(self) -> bool:
+    """Returns that it can be read."""
+    return True
+
+  def readinto(self, buffer: Any) -> int:
+    """Reads into a buffer, and returns how many bytes."""
+    read = self._file.read(min(len(buffer), self._left))
+    self._left -= len(read)
+    buffer[: len(read)] = read
+    return len(read)
 
 
 def _not_utf_8(line: str, path: Path, number: int) -> InputError:
@@ -110,15 +193,22 @@ def _readable(path: Path) -> Iterator[None]:
 
 
 def _table(
-  path: Path, file: IO[bytes], columns: Sequence[str] | None = None
-) -> tuple[Any, Iterator[Any]]:
-  """Returns the schema and the parts of an open table."""
-  pa = arrow(f"to read {path}")
+  shard: Shard, file: IO[bytes], columns: Sequence[str] | None = None
+) -> tuple[Any, int, Iterator[Any]]:
+  """Returns the schema of an open table, how many rows are before a shard, and its parts."""
+  path, begin, end = shard
   if path.suffix == ARROW:
-    stream = pa.ipc.open_stream(file)
-    return stream.schema, iter(stream)
-  table = pa.parquet.ParquetFile(file, pre_buffer=False, buffer_size=2**20)
-  return table.schema_arrow, table.iter_batches(_READ, columns=columns)
+    stream = arrow(f"to read {path}").ipc.open_stream(file)
+    return stream.schema, 0, iter(stream)
+  table = _parquet(path, file)
+  groups = range(begin, table.num_row_groups if end is None else end)
+  before = sum(table.metadata.row_group(i).num_rows for i in range(begin))
+  return table.schema_arrow, before, table.iter_batches(_READ, list(groups), columns)
+
+
+def _parquet(path: Path, file: IO[bytes]) -> Any:
+  parquet = arrow(f"to read {path}").parquet
+  return parquet.ParquetFile(file, pre_buffer=False, buffer_size=2**20)
 
 
 def arrow(use: str) -> Any:
@@ -133,16 +223,24 @@ def arrow(use: str) -> Any:
 def read_table(path: Path) -> list[dict[str, object]]:
   """Returns the rows of a table; numbers of labels, whose names the file has, become names."""
   with _readable(path), path.open("rb") as file:
-    names = label_names(_table(path, file)[0].metadata or {})
+    names = label_names(_table(Shard(path), file)[0].metadata or {})
   return [{key: named(x, names.get(key)) for key, x in row.items()} for _, row in rows(path)]
 
 
-def schema_with(path: Path, name: str, kind: Any) -> Any:
-  """Returns the schema of a table with a column more, of a type of Python; None for lines."""
+def schema_with(path: Path, name: str, kind: Any, *, broken: bool = False) -> Any:
+  """Returns the schema of a table with a column more, of a type of Python; None for lines.
+
+  That of a file that is no table has this column alone if it may be `broken`.
+  """
   if not is_table(path):
     return None
-  with _readable(path), path.open("rb") as file:
-    schema = _table(path, file)[0]
+  try:
+    with _readable(path), path.open("rb") as file:
+      schema = _table(Shard(path), file)[0]
+  except InputError:
+    if not broken:
+      raise
+    schema = arrow("").schema([])
   if name in schema.names:
     raise InputError(f"{path}: has a column {name}; expected it under another name")
   # What Hugging Face's datasets say of columns would lack the new one.

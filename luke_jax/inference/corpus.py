@@ -19,7 +19,15 @@ from luke_jax.errors import InputError
 from luke_jax.files import Path, in_bucket, is_part, sample, sizes, whole
 from luke_jax.files.locks import locked
 from luke_jax.formats.files import Faults, Text, json_object, of_corpus, read_text
-from luke_jax.formats.shards import FORMS, output_name, plain, rows_and_faults, schema_with, written
+from luke_jax.formats.shards import (
+  FORMS,
+  Shard,
+  plain,
+  rows_and_faults,
+  schema_with,
+  shards_in,
+  written,
+)
 from luke_jax.inference.batches import CompiledShapes, compiled_shapes, on_all_devices
 from luke_jax.inference.predicting import Abstaining, predictions
 from luke_jax.inference.settings import task_of
@@ -117,12 +125,12 @@ def _span(text: Text, value: Any) -> Bounds:
   return text.span(value[:2] if isinstance(value, list) else value, "spans")
 
 
-def shards_of(sources: Sequence[str], output: Path) -> dict[str, Path]:
-  """Returns the files of a corpus, given or in given folders, by the names of those to be made.
+def shards_of(sources: Sequence[str], output: Path) -> dict[str, Shard]:
+  """Returns the shards of a corpus, given or in given folders, by the names of those to be made.
 
   What is in `output` is none.
   """
-  files: dict[tuple[str, ...], Path] = {}
+  files: dict[tuple[str, ...], dict[str, Shard]] = {}
   inside = _place(output)
   for source in sources:
     path = Path(source)
@@ -133,19 +141,22 @@ def shards_of(sources: Sequence[str], output: Path) -> dict[str, Path]:
       shown = (x for x in sizes(path) if "/." not in f"/{x}" and FAULTY not in x)
       below = [path / x for x in shown if not is_part(path / x)]
       below = [x for x in below if _real(x)[: len(inside)] != inside]
-    shards = {_place(x): x for x in below if output_name(x.name)}
+    shards = {_place(x): found for x in below if (found := shards_in(x))}
     if not shards:
       raise InputError(f"{source}: no shards; expected files of {FORMS}")
     files |= shards
   columns = zip(*(place[:-1] for place in files), strict=False)
   shared = sum(1 for _ in itertools.takewhile(lambda x: len(set(x)) == 1, columns))
-  names: dict[str, Path] = {}
-  for place, path in sorted(files.items()):
-    name = "/".join([*place[shared:-1], output_name(path.name) or ""])
-    if name in names or place[shared] == NOTES:
-      other = names.get(name, "what the command notes")
-      raise InputError(f"{path}: its answers and {other} would be one; expected another name")
-    names[name] = path
+  names: dict[str, Shard] = {}
+  for place, shards in sorted(files.items()):
+    for file, shard in shards.items():
+      name = "/".join([*place[shared:-1], file])
+      if name in names or place[shared] == NOTES:
+        other = names[name].path if name in names else "what the command notes"
+        raise InputError(
+          f"{shard.path}: its answers and {other} would be one; expected another name"
+        )
+      names[name] = shard
   return names
 
 
@@ -164,7 +175,7 @@ class AnsweredShard:
   """The function of a shard: writes its rows with their answers, and the faulty ones apart."""
 
   folder: Path
-  shards: Sequence[tuple[str, Path]]  # names and sources
+  shards: Sequence[tuple[str, Shard]]  # names and sources
   opened: Callable[[], Answerer]
   skip_bad: bool
 
@@ -172,7 +183,7 @@ class AnsweredShard:
     """Writes the shard, and returns how many rows have answers and how many are faulty."""
     (name, source), opened = self.shards[shard], self.opened()
     reading, path = rows_and_faults(source), self.folder / name
-    schema = schema_with(source, opened.column, opened.kind)
+    schema = schema_with(source.path, opened.column, opened.kind, broken=self.skip_bad)
     # Of its own, so that no other shard decides on padding.
     shapes = compiled_shapes(opened.model.config, len(self.shards))
     counts = Counter(texts=0, faulty=0)
@@ -228,7 +239,8 @@ def answer_corpus(
   work.opened()  # so that what is wrong with a model or an option is said at once
   if engine.workers > 1 and engine.engine == "local" and jax.default_backend() != "cpu":
     raise InputError(f"--workers: {engine.workers} on a {jax.default_backend()}; expected 1")
-  files = {name: _digest(source) for name, source in work.shards}
+  digests = {path: _digest(path) for path in {source.path for _, source in work.shards}}
+  files = {name: digests[source.path] for name, source in work.shards}
   state = {
     f"{number}/{name}" if number else name: _digest(model / name)
     for number, model in enumerate(models)

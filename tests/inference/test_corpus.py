@@ -1,18 +1,23 @@
 """Shards of a corpus in, shards with answers out: each whole, once, and the same from every run."""
 
 import gzip
+import itertools
 import json
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 from importlib.util import find_spec
 from pathlib import Path
+from unittest import mock
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from tiny import tiny_model
 
 import luke_jax
@@ -248,13 +253,46 @@ def test_lines_and_ends_that_cannot_be_read_are_written_apart(model, tmp_path, m
   Path("in").mkdir()
   Path("in/cut.jsonl.gz").write_bytes(gzip.compress(b'{"text": "Ana"}\n' * 2000)[:-9])
   Path("in/odd.txt").write_bytes(b"Ana\nB\xe9la\nTokyo")
+  Path("in/no.parquet").write_bytes(b"PAR1 and no more")
   assert predict(model, "in", "--output", "out/", "--skip-bad") == 0
   assert [row["text"] for row in read(Path("out/odd.jsonl"))] == ["Ana", "Tokyo"]
   (fault,) = read(Path("out/odd.jsonl.faulty.jsonl"))
   assert fault["row"] is None and "in/odd.txt: line 2: byte 0xe9 is not UTF-8" in fault["fault"]
+  assert pq.read_table("out/no.parquet").schema.names == ["prediction"]
+  (fault,) = read(Path("out/no.parquet.faulty.jsonl"))
+  assert fault["fault"].startswith("in/no.parquet: ") and "; expected a table" in fault["fault"]
   assert 500 < len(read(Path("out/cut.jsonl.gz"))) <= 2000
   (fault,) = read(Path("out/cut.jsonl.gz.faulty.jsonl"))
   assert fault["fault"].startswith("in/cut.jsonl.gz: ") and "; expected lines" in fault["fault"]
+
+
+def test_a_large_file_has_several_shards(model, files, monkeypatch, capsys):
+  Path("in").mkdir()
+  lines = [json.dumps({"text": text, "n": n}) for n, text in enumerate(TEXTS * 3)]
+  Path("in/lines.jsonl").write_text("\n".join(lines))
+  rows = list(map(json.loads, lines))
+  pq.write_table(pa.Table.from_pylist(rows), "in/table.parquet", row_group_size=3)
+  assert predict(model, "in", "--output", "whole/") == 0
+  monkeypatch.setattr(forms, "SHARD", 130)
+  assert predict(model, "in", "--output", "out/") == 0
+  for form, shards in ("lines", Path("in/lines.jsonl").stat().st_size // 130), ("table", 4):
+    paths = sorted(Path("out").glob(f"{form}-0000?-of-0000{shards}.*"))
+    assert [x for path in paths for x in read(path)] == read(next(Path("whole").glob(f"{form}.*")))
+  Path("in/lines.jsonl").write_text("\n".join([*lines, "{"]))
+  assert predict(model, "in/lines.jsonl", "--output", "bad/") == 2
+  assert "in/lines.jsonl: line 7 after byte 271: " in capsys.readouterr().err
+
+
+@given(st.lists(st.binary(max_size=12), max_size=12), st.integers(1, 9), st.booleans())
+def test_the_shards_of_a_file_have_its_lines(lines, size, text):
+  with tempfile.TemporaryDirectory() as folder, mock.patch.object(forms, "SHARD", size):
+    path = Path(folder, "x.txt" if text else "x.jsonl")
+    path.write_bytes(b"\n".join([b"of UTF-8", *lines]))
+    whole, *parts = (
+      [row if isinstance(row, str | dict) else "fault" for _, row in forms.rows_and_faults(shard)]
+      for shard in (forms.Shard(path), *forms.shards_in(path).values())
+    )
+  assert list(itertools.chain.from_iterable(parts)) == whole
 
 
 def test_spans_that_are_too_long_are_written_apart(model, tmp_path, monkeypatch, capsys):
