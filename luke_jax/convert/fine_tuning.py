@@ -12,7 +12,7 @@ from luke_jax.convert.parts import Entities, ModelParts
 from luke_jax.convert.sources import CONFIG, read_backbone
 from luke_jax.convert.text_side import add_second_mask, changed_arrays
 from luke_jax.errors import InputError
-from luke_jax.files import Path
+from luke_jax.files import Path, read_json_object
 from luke_jax.models.system import System
 from luke_jax.text import EntityVocab
 from luke_jax.text.entity_vocab import SPECIAL_ENTITIES
@@ -56,11 +56,13 @@ def _lacking(
   """Returns the entities for a system that starts from the files of one that has none."""
   if system is None or not system.starts_from:
     return None
-  if entities == "none" or not (Path(path) / CONFIG).is_file():
+  config = Path(path) / CONFIG
+  if entities == "none" or not config.is_file():
     return None
-  there = read_backbone(Path(path))
   # A class of one's own that derives from the system of the files has theirs.
-  return None if there.entities or type(there.config) is system else SPECIAL_ENTITIES
+  if read_json_object(config, "the config of a model").get("model_type") in system.model_types:
+    return None
+  return None if read_backbone(Path(path)).entities else SPECIAL_ENTITIES
 
 
 def _with_words(model: ModelParts, words: Mapping[str, str]) -> ModelParts:
