@@ -10,6 +10,11 @@ to make before) tells what it is worth: luke_modern.sh does all forms for a seed
       --experiment experiments/luke_modern.py:pretraining
     luke-jax experiment run experiments/luke_modern.py:questions --seeds 1 \\
       --set task.text=runs/modern-model --set run.start=runs/modern-model
+
+`far` asks for what a text said so many words before, of names that mean another thing in each text:
+
+    python -m data.namesakes.far datasets/far --words 400
+    luke-jax experiment run experiments/luke_modern.py:far --seeds 1 --set task.words=1536
 """
 
 import dataclasses
@@ -29,12 +34,16 @@ from luke_jax.nn.embeddings import WordEmbeddings, real_tokens
 from luke_jax.nn.encoder import Mlp, Pooler, over_layers
 from luke_jax.nn.layers import Dense, Dropout, LayerNorm
 from luke_jax.nn.queries import Blocks, QueryProjections, query_blocks, turned, turns
+from luke_jax.pipeline.batches import Data
 from luke_jax.systems.luke import LukeConfig
 from luke_jax.systems.luke.encoder import EntityEmbeddings
-from luke_jax.training.experiment import Experiment
+from luke_jax.tasks.typing.task import EntityTyping
+from luke_jax.training.experiment import Experiment, Run
 from luke_jax.training.experiment_files import load_experiment
+from luke_jax.training.optimizer import Optimizer, Schedule
 from luke_jax.training.overrides import row
 
+KINDS = ("river", "singer", "painter", "village", "ship", "club")  # of data.namesakes
 TURNED = jax.vmap(lambda x, *turn: turned(x[None], *turn)[0])  # by positions of each text
 
 
@@ -263,7 +272,23 @@ def questions() -> Experiment:
   return _modern("questions")
 
 
+def far() -> Experiment:
+  """Returns the experiment of names whose clue stands far before, from random parameters."""
+  files = {name: f"datasets/far/{name}.jsonl" for name in ("train", "dev", "test")}
+  tiny = load_experiment(Path(__file__).with_name("sample.py:typing"))
+  model = LukeModernConfig(**dataclasses.asdict(tiny.model))
+  return Experiment(
+    model=dataclasses.replace(model, num_hidden_layers=4, max_position_embeddings=10_000, reach=32),
+    task=EntityTyping(**files, text=tiny.task.text, labels=tuple(KINDS), exclusive=True, words=512),
+    data=Data(batch_size=16, evaluation_batch_size=16),
+    optimizer=Optimizer(learning_rate=1e-3, bias_correction=True),
+    schedule=Schedule(warmup_ratio=0.06),
+    run=Run(epochs=4, evaluate_every=200, best_metric="f1"),
+  )
+
+
 ROWS = {
+  "far": row(far, table="Names whose clue is far", method="LUKE modern", split="test"),
   "pretraining": row(pretraining),
   "questions": row(questions, table="Namesakes", method="LUKE modern", split="test"),
 }
