@@ -363,6 +363,18 @@ class TextTask(Settings, Generic[Example, Prediction]):
     return Running(self)
 
 
+class Unlabelled:
+  """Parts of a task on texts whose answers have no labels."""
+
+  def found_labels(self, examples: Sequence[object]) -> tuple[str, ...]:
+    """Returns no labels."""
+    return ()
+
+  def spread_by(self, example: Any) -> tuple[object, Collection[str]]:
+    """Returns the text of an example, which has no labels."""
+    return example.text, ()
+
+
 def outputs_of(
   task: TextTask, backbone: Backbone, params: Params, batch: Batch, key: jax.Array | None
 ) -> Outputs:

@@ -303,9 +303,13 @@ class Tokenizer(Protocol):
     """Returns the number of ids of each kind, by its field in a model's config, if it has kinds."""
     return {}
 
-  @abc.abstractmethod
   def encode(self, texts: Sequence[str], *, offsets: bool = False) -> list[Tokens]:
     """Returns the tokens of each text, with their character offsets on request."""
+    return self.special.encode(texts, self._encode_plain, offsets)
+
+  @abc.abstractmethod
+  def _encode_plain(self, texts: Sequence[str], offsets: bool) -> list[Tokens]:
+    """Returns the tokens of texts without special ones."""
 
   @abc.abstractmethod
   def decode(self, ids: Iterable[int]) -> str:

@@ -91,10 +91,6 @@ class WholeWordTokenizer(Tokenizer):
   def _bigrams(self) -> dict[str, int]:
     return {bigram: id for id, bigram in enumerate(self.vocabularies.bigrams)}
 
-  def encode(self, texts: Sequence[str], *, offsets: bool = False) -> list[Tokens]:
-    """Returns the words of each text, with their character offsets on request."""
-    return self.special.encode(texts, self._encode_plain, offsets)
-
   def _encode_plain(self, texts: Sequence[str], offsets: bool) -> list[Tokens]:
     matches = [list(_WORD.finditer(text)) for text in texts]
     return [

@@ -2,7 +2,7 @@
 
 import dataclasses
 import hashlib
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, ClassVar, NamedTuple, Self
 
 import jax
@@ -17,8 +17,9 @@ from luke_jax.models.network import Network
 from luke_jax.models.system import Backbone
 from luke_jax.nn.losses import IGNORED
 from luke_jax.tasks.calibration import Answered, share_right
-from luke_jax.tasks.contract import ExtraInputs, ReadExamples, TextTask
+from luke_jax.tasks.contract import ExtraInputs, ReadExamples, TextTask, Unlabelled
 from luke_jax.tasks.evaluation import Evaluation
+from luke_jax.tasks.label_checks import check_none
 from luke_jax.tasks.linking import score
 from luke_jax.tasks.linking.candidates import (
   IDS,
@@ -52,7 +53,7 @@ class RowNames(NamedTuple):
 
 
 @dataclasses.dataclass(frozen=True)
-class EntityLinking(TextTask):
+class EntityLinking(Unlabelled, TextTask):
   """Finds the entity that each name in a text means, or that it means none of the known."""
 
   labels: tuple[str, ...] = ()  # none: entities are those of the knowledge
@@ -87,8 +88,7 @@ class EntityLinking(TextTask):
 
   def __post_init__(self) -> None:
     super().__post_init__()
-    if self.labels:
-      raise InputError(f"labels: {', '.join(self.labels)}; expected none, for entities are linked")
+    check_none(self.labels, "for entities are linked")
     least_of = {"candidates": (self.candidates, 1), "entities": (self.entities, 0)}
     least_of |= {"rounds": (self.rounds, 0), "steps": (self.steps, 0)}
     for name, (number, least) in least_of.items():
@@ -182,14 +182,6 @@ class EntityLinking(TextTask):
       left = jnp.where(given, 0, weights)
       weights = left * weights.sum() / jnp.maximum(left.sum(), 1e-9)
     return super().loss(backbone, params, batch, weights, key)
-
-  def found_labels(self, examples: Sequence[LinkingExample]) -> tuple[str, ...]:
-    """Returns no labels."""
-    return ()
-
-  def spread_by(self, example: LinkingExample) -> tuple[object, Collection[str]]:
-    """Returns the text of an example and its labels."""
-    return example.text, ()
 
   def for_training(self) -> Self:
     """Returns the task whose rows have random entities beside a sole one."""

@@ -7,7 +7,7 @@ import dataclasses
 import functools
 import itertools
 import math
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import ClassVar, Literal, NamedTuple, Self
 
 import jax
@@ -21,7 +21,8 @@ from luke_jax.models.system import Backbone
 from luke_jax.nn.losses import IGNORED, target_weights
 from luke_jax.pipeline.reads import Reads, cached
 from luke_jax.tasks.answers import check_language
-from luke_jax.tasks.contract import RowLogits, TextTask, outputs_of
+from luke_jax.tasks.contract import RowLogits, TextTask, Unlabelled, outputs_of
+from luke_jax.tasks.label_checks import check_none
 from luke_jax.tasks.predictions import Answer
 from luke_jax.tasks.qa import features, score
 from luke_jax.tasks.qa.features import Window
@@ -150,7 +151,7 @@ def _with_probabilities(
 
 
 @dataclasses.dataclass(frozen=True)
-class QuestionAnswering(TextTask[QuestionExample, list[Answer]]):
+class QuestionAnswering(Unlabelled, TextTask[QuestionExample, list[Answer]]):
   """Finds the stretch of a passage that answers a question (paper §4.5)."""
 
   # The folder of luke-jax wiki mentions that links texts which come without entities.
@@ -180,8 +181,7 @@ class QuestionAnswering(TextTask[QuestionExample, list[Answer]]):
 
   def __post_init__(self) -> None:
     super().__post_init__()
-    if self.labels:
-      raise InputError(f"labels: {', '.join(self.labels)}; expected none, for tokens are scored")
+    check_none(self.labels, "for tokens are scored")
     check_whole(0, question_words=self.question_words)
     check_whole(1, stride=self.stride)
     check_language(self.language, "language")
@@ -234,14 +234,6 @@ class QuestionAnswering(TextTask[QuestionExample, list[Answer]]):
   def read(self, path: Path, faults: Faults) -> list[QuestionExample]:
     """Reads the examples of a file."""
     return read(path, faults, self.language)
-
-  def found_labels(self, examples: Sequence[QuestionExample]) -> tuple[str, ...]:
-    """Returns no labels."""
-    return ()
-
-  def spread_by(self, example: QuestionExample) -> tuple[object, Collection[str]]:
-    """Returns the text of an example and its labels."""
-    return example.text, ()
 
   def check_example(self, example: QuestionExample) -> None:
     """Raises InputError for an example without answers, unless it may have none."""
