@@ -14,6 +14,7 @@ from luke_jax.nn.layers import Dense, Dropout, Numerics
 
 STARTS, ENDS = "entity_start_positions", "entity_end_positions"
 Places = Int[Array, "B E"]
+TextLabels = Shaped[Array, " B"] | Shaped[Array, "B C"]
 
 
 def entity_states(states: States, starts: Places | None) -> Float[Array, "B E D"]:
@@ -179,21 +180,14 @@ class TextHead(LabelHead):
     return {"logits": _dense(self.numerics, self.labels, text)}
 
   def loss(
-    self,
-    outputs: Outputs,
-    labels: Shaped[Array, " B"] | Shaped[Array, "B C"],
-    weights: jax.Array | None = None,
+    self, outputs: Outputs, labels: TextLabels, weights: jax.Array | None = None
   ) -> losses.Loss:
     """Returns the loss of class numbers, of 0 and 1 for every class, or of numbers."""
     return text_loss(outputs, labels, weights, numbers=self.labels == 1 or self.numbers)
 
 
 def text_loss(
-  outputs: Outputs,
-  labels: Shaped[Array, " B"] | Shaped[Array, "B C"],
-  weights: jax.Array | None,
-  *,
-  numbers: bool,
+  outputs: Outputs, labels: TextLabels, weights: jax.Array | None, *, numbers: bool
 ) -> losses.Loss:
   """Returns the squared error of numbers, or the loss of other labels."""
   logits = outputs["logits"]

@@ -27,7 +27,7 @@ from luke_jax.tasks.predictions import Labelled, Missed
 from luke_jax.text import Processor, Row
 from luke_jax.text import Task as ProcessorTask
 from luke_jax.text.rows import Room, Sizes
-from luke_jax.training.task import Batch, Params, Settings, Task
+from luke_jax.training.task import Batch, Params, Settings, Task, Tree
 
 
 class ExtraInputs(abc.ABC):
@@ -255,12 +255,7 @@ class TextTask(Settings, Generic[Example, Prediction]):
     return target_weights(batch["labels"] != IGNORED, self.micro_batch)
 
   def loss(
-    self,
-    backbone: Backbone,
-    params: Params,
-    batch: Batch,
-    weights: jax.Array,
-    key: jax.Array | None,
+    self, backbone: Backbone, params: Params, batch: Batch, weights: Tree, key: jax.Array | None
   ) -> tuple[jax.Array, dict[str, jax.Array]]:
     """Returns the weighted loss of a batch's labels."""
     outputs = outputs_of(self, backbone, params, batch, key)

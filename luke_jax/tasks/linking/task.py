@@ -37,7 +37,7 @@ from luke_jax.tasks.linking.names import NONE
 from luke_jax.tasks.predictions import Entity, Link
 from luke_jax.text import Processor, Row, TextInput
 from luke_jax.text.rows import Sizes
-from luke_jax.training.task import Batch, Params
+from luke_jax.training.task import Batch, Params, Tree
 
 GIVEN_AS_SETTLED = 0.5  # of the names of a row, at most, are given as settled in training
 NONE_BY_PRIOR = np.log(0.05)  # logit of none where names decide by how often they mean entities
@@ -161,12 +161,7 @@ class EntityLinking(Unlabelled, TextTask):
       raise InputError(f"task.knowledge: described by another model than the linker's; {expected}")
 
   def loss(
-    self,
-    backbone: Backbone,
-    params: Params,
-    batch: Batch,
-    weights: jax.Array,
-    key: jax.Array | None,
+    self, backbone: Backbone, params: Params, batch: Batch, weights: Tree, key: jax.Array | None
   ) -> tuple[jax.Array, dict[str, jax.Array]]:
     """Returns the weighted loss; with `steps` that of the names which are not given as settled.
 

@@ -29,7 +29,7 @@ from luke_jax.tasks.qa.features import Window
 from luke_jax.tasks.qa.files import COLUMNS, EntityReference, QuestionExample, parse, read
 from luke_jax.text import Processor, Row
 from luke_jax.text.rows import Sizes
-from luke_jax.training.task import Batch, Params
+from luke_jax.training.task import Batch, Params, Tree
 from luke_jax.wiki.mentions import (
   TABLE,
   BuiltPages,
@@ -217,12 +217,7 @@ class QuestionAnswering(Unlabelled, TextTask[QuestionExample, list[Answer]]):
     return jnp.stack([target_weights(labelled[:, i], rows) for i in range(2)], axis=-1)
 
   def loss(
-    self,
-    backbone: Backbone,
-    params: Params,
-    batch: Batch,
-    weights: jax.Array,
-    key: jax.Array | None,
+    self, backbone: Backbone, params: Params, batch: Batch, weights: Tree, key: jax.Array | None
   ) -> tuple[jax.Array, dict[str, jax.Array]]:
     """Returns half the sum of the losses of starts and ends."""
     outputs = outputs_of(self, backbone, params, batch, key)
