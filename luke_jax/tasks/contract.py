@@ -87,6 +87,8 @@ class TextTask(Settings, Generic[Example, Prediction]):
   fit_head: bool = False  # begin with a head fitted in closed form to the states of the start
 
   metric: ClassVar[str]  # that selects a checkpoint
+  # Of a micro-batch in the authors' runs, whose losses are means of means.
+  authors_rows: ClassVar[int | None] = None
   text_task: ClassVar[ProcessorTask | None] = None  # of the processor
   # Words that the task adds, and those whose rows they start from.
   new_words: ClassVar[Mapping[str, str]] = {}
@@ -229,7 +231,7 @@ class TextTask(Settings, Generic[Example, Prediction]):
   @property
   def micro_batch(self) -> int | None:
     """Returns the number of rows over which losses are averaged first; None: over all at once."""
-    return None
+    return self.authors_rows if getattr(self, "authors", False) else None
 
   @property
   def extra_inputs(self) -> tuple[ExtraInputs, ...]:
@@ -356,6 +358,11 @@ class TextTask(Settings, Generic[Example, Prediction]):
     from luke_jax.tasks.running import Running  # which runs any task on texts
 
     return Running(self)
+
+
+def room_by_fields(task: Any) -> Sizes:
+  """Returns a row's room for words, for entities and for the pieces of a mention."""
+  return Sizes(task.words, task.entities, task.mention)
 
 
 class Unlabelled:

@@ -13,7 +13,7 @@ from luke_jax.errors import InputError, check_whole
 from luke_jax.formats.files import Faults
 from luke_jax.tasks.cloze import score
 from luke_jax.tasks.cloze.files import PLACEHOLDER, ClozeExample, parse, read
-from luke_jax.tasks.contract import RowLogits, TextTask, Unlabelled
+from luke_jax.tasks.contract import RowLogits, TextTask, Unlabelled, room_by_fields
 from luke_jax.tasks.label_checks import check_none
 from luke_jax.tasks.predictions import Answer
 from luke_jax.text import Processor, Row, RowEntity
@@ -130,6 +130,8 @@ class ClozeAnswering(Unlabelled, TextTask[ClozeExample, list[Answer]]):
   }
   metric: ClassVar[str] = "exact_match"
   heads: ClassVar[tuple[str, ...]] = ("cloze",)
+  sizes = property(room_by_fields)
+  authors_rows: ClassVar[int | None] = 1
   # In the order of the authors' models.
   new_words: ClassVar[Mapping[str, str]] = {
     HIGHLIGHT_WORD: "@",
@@ -143,16 +145,6 @@ class ClozeAnswering(Unlabelled, TextTask[ClozeExample, list[Answer]]):
     check_whole(1, stride=self.stride)
     if self.entities < 2:
       raise InputError(f"entities: {self.entities}; expected 2 at least, the gap and a candidate")
-
-  @property
-  def micro_batch(self) -> int | None:
-    """Returns the rows of a micro-batch in the authors' runs, whose losses are means of means."""
-    return 1 if self.authors else None
-
-  @property
-  def sizes(self) -> Sizes:
-    """Returns a row's room for words, for entities and for the pieces of a mention."""
-    return Sizes(self.words, self.entities, self.mention)
 
   read = staticmethod(read)
   parse = staticmethod(parse)

@@ -16,7 +16,7 @@ from luke_jax.heads.linking import PRIORS, SETTLED, UNLIKELY, LinkingHead
 from luke_jax.models.network import Network
 from luke_jax.models.system import Backbone
 from luke_jax.nn.losses import IGNORED
-from luke_jax.tasks.calibration import Answered, share_right
+from luke_jax.tasks.calibration import share_right
 from luke_jax.tasks.contract import ExtraInputs, ReadExamples, TextTask, Unlabelled
 from luke_jax.tasks.evaluation import Evaluation
 from luke_jax.tasks.label_checks import check_none
@@ -115,12 +115,6 @@ class EntityLinking(Unlabelled, TextTask):
     """Returns how much it trusts what it learnt, and what its scores mean, if there is a dev."""
     return tuned(self, read, dev) if dev else {}
 
-  def answers_withheld(
-    self, read: ReadExamples, examples: Sequence[LinkingExample]
-  ) -> list[Answered]:
-    """Returns the answers to one in ten names, whose entity is taken out of their candidates."""
-    return withheld(self, read, examples)
-
   @property
   def extra_inputs(self) -> tuple[ExtraInputs, ...]:
     """Returns the vectors of candidates."""
@@ -130,6 +124,7 @@ class EntityLinking(Unlabelled, TextTask):
   parse = staticmethod(parse)
   to_json = staticmethod(to_json)
   check_example = staticmethod(score.check_meanings)
+  answers_withheld = withheld
 
   def network(self, backbone: Backbone) -> Network:
     """Returns a backbone with a head for vectors as wide as those of the knowledge."""

@@ -21,7 +21,7 @@ from luke_jax.models.system import Backbone
 from luke_jax.nn.losses import IGNORED, target_weights
 from luke_jax.pipeline.reads import Reads, cached
 from luke_jax.tasks.answers import check_language
-from luke_jax.tasks.contract import RowLogits, TextTask, Unlabelled, outputs_of
+from luke_jax.tasks.contract import RowLogits, TextTask, Unlabelled, outputs_of, room_by_fields
 from luke_jax.tasks.label_checks import check_none
 from luke_jax.tasks.predictions import Answer
 from luke_jax.tasks.qa import features, score
@@ -177,6 +177,8 @@ class QuestionAnswering(Unlabelled, TextTask[QuestionExample, list[Answer]]):
   fields: ClassVar[Mapping[str, object]] = {"question": "Where does Ana live?"}
   metric: ClassVar[str] = "f1"
   heads: ClassVar[tuple[str, ...]] = ("answer",)
+  sizes = property(room_by_fields)
+  authors_rows: ClassVar[int | None] = 2
   entity_table: ClassVar[Literal["special", "whole"]] = "whole"
 
   def __post_init__(self) -> None:
@@ -192,16 +194,6 @@ class QuestionAnswering(Unlabelled, TextTask[QuestionExample, list[Answer]]):
   def for_predictions(self) -> Self:
     """Returns the task, which reads questions whole."""
     return dataclasses.replace(self, question_words=0)
-
-  @property
-  def micro_batch(self) -> int | None:
-    """Returns the rows of a micro-batch in the authors' runs, whose losses are means of means."""
-    return 2 if self.authors else None
-
-  @property
-  def sizes(self) -> Sizes:
-    """Returns a row's room for words, for entities and for the pieces of a mention."""
-    return Sizes(self.words, self.entities, self.mention)
 
   parse = staticmethod(parse)
   evaluate = staticmethod(score.evaluate)
