@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Generic, Literal, Self, TypeVar
 import jax
 import numpy as np
 
-from luke_jax.errors import InputError
+from luke_jax.errors import InputError, check_whole
 from luke_jax.files import Path
 from luke_jax.formats.files import Faults
 from luke_jax.formats.records import to_json
@@ -115,8 +115,7 @@ class TextTask(Settings, Generic[Example, Prediction]):
   def __post_init__(self) -> None:
     """Raises InputError for sizes below 1 and for duplicate labels."""
     for name, least, number in zip(Sizes._fields, (8, 1, 1), self.sizes, strict=True):
-      if type(number) is not int or number < least:
-        raise InputError(f"{name}: {number!r}; expected a whole number from {least}")
+      check_whole(least, **{name: number})
     if len(set(self.labels)) < len(self.labels):
       twice = sorted(x for x, count in collections.Counter(self.labels).items() if count > 1)
       raise InputError(f"labels: {', '.join(twice)}: twice; expected each once")

@@ -9,7 +9,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from luke_jax.errors import InputError
+from luke_jax.errors import InputError, check_whole
 from luke_jax.files import Path
 from luke_jax.formats.files import Faults
 from luke_jax.heads.linking import PRIORS, SETTLED, UNLIKELY, LinkingHead
@@ -89,11 +89,8 @@ class EntityLinking(Unlabelled, TextTask):
   def __post_init__(self) -> None:
     super().__post_init__()
     check_none(self.labels, "for entities are linked")
-    least_of = {"candidates": (self.candidates, 1), "entities": (self.entities, 0)}
-    least_of |= {"rounds": (self.rounds, 0), "steps": (self.steps, 0)}
-    for name, (number, least) in least_of.items():
-      if type(number) is not int or number < least:
-        raise InputError(f"{name}: {number!r}; expected a whole number from {least}")
+    check_whole(1, candidates=self.candidates)
+    check_whole(0, entities=self.entities, rounds=self.rounds, steps=self.steps)
     for name, share in (("threshold", self.threshold), ("trust", self.trust)):
       if not 0 <= share <= 1:
         raise InputError(f"{name}: {share!r}; expected a number from 0 to 1")
