@@ -4,10 +4,11 @@ The style fits wide and narrow screens, and light and dark themes.
 """
 
 import html
-import importlib.resources
 from collections.abc import Iterable
 
-_STYLE = "\n" + importlib.resources.files("luke_jax").joinpath("web_page.css").read_text("utf-8")
+from luke_jax.files import packaged
+
+_STYLE = "\n" + packaged("web_page.css")
 FOOT = "</body>\n</html>\n"
 
 

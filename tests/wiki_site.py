@@ -5,6 +5,7 @@ from pathlib import Path
 from xml.sax.saxutils import escape
 
 from luke_jax.wiki.read.dump import Site, read_site
+from luke_jax.wiki.read.markup import read_wikitext
 
 LOCAL = {
   "en": {4: "Wikipedia", 6: "File", 14: "Category"},
@@ -52,3 +53,8 @@ def site(language="en", case="first-letter") -> Site:
     path = Path(folder) / "dump.xml"
     path.write_text(dump([], language, case), encoding="utf-8")
     return read_site(path)
+
+
+def paragraphs(wikitext, site, **options):
+  """The visible text of a page."""
+  return read_wikitext(wikitext, site, **options).paragraphs

@@ -6,7 +6,6 @@ was preempted, and the same command goes on with it. 130: interrupted by Ctrl-C.
 
 import difflib
 import importlib
-import importlib.resources
 import logging
 import os
 import re
@@ -19,12 +18,11 @@ from collections.abc import Callable, Container, Iterable, Sequence
 from luke_jax import __version__
 from luke_jax.cli import process
 from luke_jax.errors import InputError
+from luke_jax.files import packaged
 
 HELP, HELP_ALL = {"-h", "--help", "help"}, "--help-all"
 # Purpose -> name -> module of this package, or one and the function in it, and a line on it.
-SECTIONS: dict[str, dict[str, tuple[str, str]]] = tomllib.loads(
-  importlib.resources.files("luke_jax.cli").joinpath("commands.toml").read_text("utf-8")
-)
+SECTIONS: dict[str, dict[str, tuple[str, str]]] = tomllib.loads(packaged("cli/commands.toml"))
 COMMANDS = {name: what for commands in SECTIONS.values() for name, what in commands.items()}
 # Former commands, and what does the same in a checkout of the repository; a line says so until 0.3.
 MOVED = {

@@ -251,10 +251,7 @@ def announced(examples: Iterable[Example]) -> Iterator[Example]:
 
 
 def _parsed(
-  settings: TextTask[Example, Prediction],
-  numbered: Iterable[tuple[int, str]],
-  where: str,
-  faults: Faults,
+  settings: TextTask[Example, Any], numbered: Iterable[tuple[int, str]], where: str, faults: Faults
 ) -> Iterator[Example]:
   """Yields examples of lines of JSON or, for a task that needs nothing else, of plain texts."""
 
@@ -270,11 +267,7 @@ def _parsed(
   return parse_items(items, where, settings.parse, faults, read)
 
 
-def _write(
-  settings: TextTask[Example, Prediction],
-  predicted: Iterable[tuple[Example, Prediction]],
-  file: TextIO,
-) -> int:
+def _write(settings: TextTask, predicted: Iterable[tuple[Any, Any]], file: TextIO) -> int:
   """Writes a line for each prediction, and returns the number of lines."""
   return write_lines((settings.to_prediction(*pair) for pair in predicted), file)
 
@@ -297,11 +290,7 @@ def _writer(output: Path | None, task: TextTask) -> Callable[..., int]:
   return {COLUMNS: _write_columns, PAGE: _write_page}.get(output.suffix, _write)
 
 
-def _write_page(
-  settings: TextTask[Example, Prediction],
-  predicted: Iterable[tuple[Example, Prediction]],
-  file: TextIO,
-) -> int:
+def _write_page(settings: TextTask, predicted: Iterable[tuple[Any, Any]], file: TextIO) -> int:
   """Writes a page of HTML with each text and its predictions, and returns their number."""
   file.write(f"{head(settings.name)}<style>{STYLE}</style>\n")
   number = 0

@@ -1,7 +1,6 @@
 """Model cards: the recorded facts of a saved model, and what is read of them."""
 
 import dataclasses
-import importlib.resources
 import json
 import re
 from collections.abc import Iterable, Mapping
@@ -11,7 +10,7 @@ import yaml
 
 from luke_jax.convert.parts import ModelParts
 from luke_jax.errors import InputError
-from luke_jax.files import Path, check_regular, write_text
+from luke_jax.files import Path, check_regular, packaged, write_text
 from luke_jax.models.table import system_of
 
 # In a model's config.json, under this project's name: the record of a run, and facts from the card
@@ -59,8 +58,7 @@ def model_card(model: ModelParts, backbone: Mapping[str, str] | None = None) -> 
   """
   record, own = _part(model, RUN), _own_system(model)
   given = {"own": f", system={own}" if own else ""}
-  template = importlib.resources.files("luke_jax.convert").joinpath("card.md")
-  return template.read_text("utf-8").format(
+  return packaged("convert/card.md").format(
     head=card_head(model, record, _base(model, record), adapter=backbone is not None),
     architecture=model.architecture,
     about=model.config.about,

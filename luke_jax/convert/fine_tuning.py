@@ -5,12 +5,10 @@ import warnings
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import numpy as np
-
 from luke_jax.convert.loading import MakeHead, read_model
 from luke_jax.convert.parts import Entities, ModelParts
 from luke_jax.convert.sources import CONFIG, read_backbone
-from luke_jax.convert.text_side import add_second_mask, changed_arrays
+from luke_jax.convert.text_side import add_second_mask, changed_arrays, with_word_rows
 from luke_jax.errors import InputError
 from luke_jax.files import Path, read_json_object
 from luke_jax.models.system import System
@@ -79,15 +77,9 @@ def _with_words(model: ModelParts, words: Mapping[str, str]) -> ModelParts:
       f" embeddings, to add {', '.join(new)}"
     )
   sources = [model.tokenizer.piece_id(words[word]) for word in new]
-  params = changed_arrays(
-    model.params,
-    model.config.layout.words,
-    lambda _, array: np.concatenate([array, array[sources]]),
-  )
   tokenizer = model.tokenizer.with_words(new)
-  config = dataclasses.replace(model.config, vocab_size=tokenizer.vocab_size)
   processor = model.processor and dataclasses.replace(model.processor, tokenizer=tokenizer)
-  model = model.with_config(config, params)
+  model = with_word_rows(model, sources)
   return dataclasses.replace(model, tokenizer=tokenizer, processor=processor)
 
 

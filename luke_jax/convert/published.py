@@ -4,7 +4,6 @@ Nothing of a package is run: it is unpacked as an archive, and its files are com
 """
 
 import dataclasses
-import importlib.resources
 import shutil
 import subprocess
 import sys
@@ -13,7 +12,7 @@ import zipfile
 from collections.abc import Mapping
 
 from luke_jax.errors import InputError
-from luke_jax.files import Path, cache_folder, sha256
+from luke_jax.files import Path, cache_folder, packaged, sha256
 from luke_jax.files.locks import new_folder
 
 WEIGHTS = "model.safetensors"
@@ -47,9 +46,7 @@ class Published:
     return self.is_here and all(sha256(self.directory / x) == y for x, y in self.files.items())
 
 
-_TABLES = tomllib.loads(
-  importlib.resources.files("luke_jax.convert").joinpath("published.toml").read_text("utf-8")
-)
+_TABLES = tomllib.loads(packaged("convert/published.toml"))
 PUBLISHED = {name: Published(name, **fields) for name, fields in _TABLES.items()}
 ENGLISH = PUBLISHED["english"]
 PUBLISHED["mpnet"] = PUBLISHED["english-base"]  # the same under the name of its system

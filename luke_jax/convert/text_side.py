@@ -102,13 +102,18 @@ def add_markers(model: ModelParts) -> ModelParts:
   if tokenizer.vocab_size > size + len(markers) or min(markers) < size:
     raise InputError(f"tokenizer: {tokenizer.vocab_size} words; expected the model's {size}")
   sources = [tokenizer.piece_id(piece) for piece in MARKER_SOURCES]
+  return with_word_rows(_with_added(model, *tokenizer.special.markers), sources)
+
+
+def with_word_rows(model: ModelParts, sources: Sequence[int]) -> ModelParts:
+  """Returns the model with rows for more words, copies of those of the words of these ids."""
   params = changed_arrays(
     model.params,
     model.config.layout.words,
     lambda _, array: np.concatenate([array, array[sources]]),
   )
-  config = dataclasses.replace(model.config, vocab_size=tokenizer.vocab_size)
-  return _with_added(model, *tokenizer.special.markers).with_config(config, params)
+  size = model.config.vocab_size + len(sources)
+  return model.with_config(dataclasses.replace(model.config, vocab_size=size), params)
 
 
 def add_second_mask(model: ModelParts, archive: bool = False) -> ModelParts:

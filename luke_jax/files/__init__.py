@@ -5,6 +5,7 @@ import contextvars
 import errno
 import hashlib
 import importlib.metadata
+import importlib.resources
 import json
 import os
 import pathlib
@@ -291,6 +292,11 @@ def read_text(path: Path) -> str:
     raise InputError(f"{path}: byte {error.start} is not UTF-8 text") from None
   except OSError as error:
     raise InputError(f"{path}: {error.strerror}; expected a file") from None
+
+
+def packaged(name: str) -> str:
+  """Returns the text of a file that is part of this package, by its path there."""
+  return importlib.resources.files("luke_jax").joinpath(name).read_text("utf-8")
 
 
 def read_json_object(path: Path, expected: str) -> dict[str, Any]:

@@ -14,6 +14,7 @@ from luke_jax.nn.layers import Dense, Dropout, Numerics
 
 STARTS, ENDS = "entity_start_positions", "entity_end_positions"
 Places = Int[Array, "B E"]
+TextLabels = Shaped[Array, " B"] | Shaped[Array, "B C"]
 
 
 def entity_states(states: States, starts: Places | None) -> Float[Array, "B E D"]:
@@ -179,21 +180,14 @@ class TextHead(LabelHead):
     return {"logits": _dense(self.numerics, self.labels, text)}
 
   def loss(
-    self,
-    outputs: Outputs,
-    labels: Shaped[Array, " B"] | Shaped[Array, "B C"],
-    weights: jax.Array | None = None,
+    self, outputs: Outputs, labels: TextLabels, weights: jax.Array | None = None
   ) -> losses.Loss:
     """Returns the loss of class numbers, of 0 and 1 for every class, or of numbers."""
     return text_loss(outputs, labels, weights, numbers=self.labels == 1 or self.numbers)
 
 
 def text_loss(
-  outputs: Outputs,
-  labels: Shaped[Array, " B"] | Shaped[Array, "B C"],
-  weights: jax.Array | None,
-  *,
-  numbers: bool,
+  outputs: Outputs, labels: TextLabels, weights: jax.Array | None, *, numbers: bool
 ) -> losses.Loss:
   """Returns the squared error of numbers, or the loss of other labels."""
   logits = outputs["logits"]
@@ -289,8 +283,7 @@ class AnswerHead(Head):
   @nn.compact
   def __call__(self, states: States, tables: Tables) -> Outputs:
     """Returns start_logits and end_logits (B, W)."""
-    words = Dropout(self.numerics.of_classifiers)(states.words)
-    logits = Dense(self.numerics, (2,), output="float32", name="qa_outputs")(words)
+    logits = _dense(self.numerics, 2, states.words, "qa_outputs")
     return {"start_logits": logits[..., 0], "end_logits": logits[..., 1]}
 
   def loss(
@@ -319,10 +312,10 @@ def _classified(
 
 
 def _dense(
-  numerics: Numerics, labels: int, features: Float[Array, "*targets D"]
+  numerics: Numerics, labels: int, features: Float[Array, "*targets D"], name: str = "classifier"
 ) -> Float[Array, "*targets C"]:
   dropped = Dropout(numerics.of_classifiers)(features)
-  return Dense(numerics, (labels,), output="float32", name="classifier")(dropped)
+  return Dense(numerics, (labels,), output="float32", name=name)(dropped)
 
 
 Legal = tuple[tuple[bool, ...], ...]  # (C + 2, C), as `packed` has it
@@ -345,8 +338,7 @@ class ChainHead(LabelHead):
   @nn.compact
   def __call__(self, states: States, tables: Tables) -> Outputs:
     """Returns logits (B, W, C), and the chain's scores (B, C + 2, C), the same for every row."""
-    words = Dropout(self.numerics.of_classifiers)(states.words)
-    logits = Dense(self.numerics, (self.labels,), output="float32", name="classifier")(words)
+    logits = _dense(self.numerics, self.labels, states.words)
     chain = packed(crf.ChainScores(self.labels, self.numerics.init_std, name="crf")())
     return {"logits": logits, "chain": jnp.broadcast_to(chain, (logits.shape[0], *chain.shape))}
 

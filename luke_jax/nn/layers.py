@@ -190,13 +190,18 @@ def initializer(numerics: Numerics, square: float) -> nn.initializers.Initialize
   """Returns the distribution that weights start from; `square` is that of a uniform one's bound."""
   if numerics.init_std is not None:
     return nn.initializers.normal(numerics.init_std)
+  return uniform(math.sqrt(square))
 
-  def uniform(
+
+def uniform(bound: float) -> nn.initializers.Initializer:
+  """Returns an initialiser of numbers between -bound and bound."""
+
+  def init(
     key: jax.Array, shape: Any, dtype: jax.typing.DTypeLike = jnp.float32, **_: Any
   ) -> jax.Array:
-    return jax.random.uniform(key, shape, dtype, -math.sqrt(square), math.sqrt(square))
+    return jax.random.uniform(key, shape, dtype, -bound, bound)
 
-  return uniform
+  return init
 
 
 _SHAPES_ALONE = contextvars.ContextVar("shapes alone", default=False)

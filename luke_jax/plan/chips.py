@@ -1,7 +1,6 @@
 """TPU chips and slices to compile for, with their published speeds."""
 
 import dataclasses
-import importlib.resources
 import importlib.util
 import math
 import os
@@ -10,6 +9,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from luke_jax.errors import InputError, not_installed
+from luke_jax.files import packaged
 
 GIB = 2**30
 
@@ -34,9 +34,7 @@ class Chip:
     return int(self.hbm_gib * GIB)
 
 
-_TABLES = tomllib.loads(
-  importlib.resources.files("luke_jax.plan").joinpath("chips.toml").read_text("utf-8")
-)
+_TABLES = tomllib.loads(packaged("plan/chips.toml"))
 CHIPS = {name: Chip(name, **fields) for name, fields in _TABLES.items()}
 
 

@@ -123,8 +123,6 @@ def rate(facts: Facts) -> Values:
   From a head that is fitted to words 3e-4 up to 512; from one that is fitted to texts 1e-4 up to
   512, and 2e-5 beyond. Of adapters 1e-3. For linking two fifths of that from 10,000 rows on.
   """
-  if facts.from_nothing:
-    return {}
   experiment, task = facts.experiment, facts.task
   rates = RATES_OF_FEW if facts.of_few_texts else RATES_OF_WORDS if task.fit_head else RATES
   by_width = next(x for most, x in rates if experiment.model.hidden_size <= most)
@@ -135,15 +133,11 @@ def rate(facts: Facts) -> Values:
 
 def updates(facts: Facts) -> Values:
   """AdamW has its bias corrected, and gradients are cut to a norm of 1."""
-  if facts.from_nothing:
-    return {}
   return {"optimizer.bias_correction": True, "optimizer.max_gradient_norm": 1.0}
 
 
 def warm_up(facts: Facts) -> Values:
   """The rate rises in a tenth of the steps, and falls to 0."""
-  if facts.from_nothing:
-    return {}
   return {"schedule.warmup_ratio": 0.1, "schedule.decay": Schedule().decay}
 
 
@@ -153,15 +147,13 @@ def epochs(facts: Facts) -> Values:
   13 for 100 rows, 5.3 for 1,000, 3.4 for 3,000, at most 20. Half as many from a head that is fitted
   to texts, twice as many where all spans of words are candidates.
   """
-  if facts.from_nothing or facts.experiment.run.steps is not None:
+  if facts.experiment.run.steps is not None:
     return {}
   return {"run.epochs": _usual_epochs(facts)}
 
 
 def batches(facts: Facts) -> Values:
   """Batches have 16 rows, and 32 to be scored."""
-  if facts.from_nothing:
-    return {}
   devices = jax.device_count()
   sizes = math.lcm(BATCH, devices), math.lcm(2 * BATCH, devices)
   return {"data.batch_size": sizes[0], "data.evaluation_batch_size": sizes[1]}
@@ -174,8 +166,6 @@ def row_lengths(facts: Facts) -> Values:
   programs are kept for the next training. One for a LUKE's names, where candidates of short
   sentences would count for more.
   """
-  if facts.from_nothing:
-    return {}
   able = facts.task.by_length or facts.all_spans
   number = _number_of_lengths(facts.experiment, facts.lengths, _usual_epochs(facts)) if able else 1
   return {"data.lengths": number}
@@ -218,26 +208,18 @@ def scores(facts: Facts) -> Values:
   return values
 
 
+# Of systems that start from weights; the others train by their authors' settings.
+FROM_WEIGHTS: tuple[Rule, ...] = (rate, updates, warm_up, epochs, batches, row_lengths)
 # In the order in which they are asked: each reads what those before have set.
-RULES: tuple[Rule, ...] = (
-  fitted_head,
-  held_out,
-  words,
-  rate,
-  updates,
-  warm_up,
-  epochs,
-  batches,
-  row_lengths,
-  best_checkpoint,
-  scores,
-)
+RULES: tuple[Rule, ...] = (fitted_head, held_out, words, *FROM_WEIGHTS, best_checkpoint, scores)
 
 
 def decided(facts: Facts, rules: Sequence[Rule] = RULES) -> tuple[Experiment, list[Reason]]:
   """Returns the experiment with what the rules set and the user did not, and the reasons."""
   reasons = []
   for rule in rules:
+    if rule in FROM_WEIGHTS and facts.from_nothing:
+      continue
     values = {name: x for name, x in rule(facts).items() if name not in facts.given}
     facts = facts._replace(experiment=_with_values(facts.experiment, values))
     why = (rule.__doc__ or "").partition("\n")[0]

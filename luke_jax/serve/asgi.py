@@ -2,7 +2,6 @@
 
 import asyncio
 import contextlib
-import importlib.resources
 import json
 from collections.abc import Awaitable, Callable, Collection, Mapping
 from concurrent.futures import Future
@@ -16,6 +15,7 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from luke_jax.errors import InputError
+from luke_jax.files import packaged
 from luke_jax.model import Model
 from luke_jax.serve.guard import Guard, Limits, fault_line, noted
 from luke_jax.serve.joining import BusyError
@@ -169,7 +169,7 @@ class _Answers:
 
 def _file(name: str) -> Callable[[Request], Awaitable[Response]]:
   """Returns an endpoint that sends a file of the page."""
-  text = importlib.resources.files("luke_jax").joinpath(name).read_text("utf-8")
+  text = packaged(name)
   kind = KINDS[name.rpartition(".")[2]]
 
   async def send(request: Request) -> Response:

@@ -1,7 +1,6 @@
 """Description of a server's addresses, by which programs make clients."""
 
 import dataclasses
-import importlib.resources
 import json
 import types
 import typing
@@ -9,14 +8,13 @@ from collections.abc import Mapping
 from typing import Any
 
 from luke_jax import __version__
+from luke_jax.files import packaged
 from luke_jax.serve.guard import OPEN
 from luke_jax.serve.service import LABELS, Service
 from luke_jax.tasks.contract import SENTENCE, TextTask
 
 # What is the same for all services: addresses, statuses, a refusal, and the fields of a request.
-_PARTS: dict[str, Any] = json.loads(
-  importlib.resources.files("luke_jax.serve").joinpath("openapi.json").read_text("utf-8")
-)
+_PARTS: dict[str, Any] = json.loads(packaged("serve/openapi.json"))
 FAULT = _PARTS["fault"]
 OPEN_TO_ALL: dict[str, Any] = {"security": []}
 PLAIN = {str: "string", int: "integer", float: "number", bool: "boolean", type(None): "null"}

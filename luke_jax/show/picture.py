@@ -6,14 +6,13 @@ notebook's theme decides, else the system does.
 
 import dataclasses
 import html
-import importlib.resources
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from luke_jax.files import Path, write_text
+from luke_jax.files import Path, packaged, write_text
 from luke_jax.web_page import FOOT, head
 
-STYLE = "\n" + importlib.resources.files("luke_jax").joinpath("show/picture.css").read_text("utf-8")
+STYLE = "\n" + packaged("show/picture.css")
 
 
 @dataclasses.dataclass(frozen=True)

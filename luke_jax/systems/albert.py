@@ -8,7 +8,7 @@ from luke_jax.models import shapes
 from luke_jax.models.config_files import OF_TRANSFORMERS, Fixed
 from luke_jax.models.keys import Key, Keys, LayerNames, layers, linear
 from luke_jax.models.shapes import attention_sizes, word_embeddings
-from luke_jax.models.system import OF_PAIRS, Layout
+from luke_jax.models.system import Layout, System
 from luke_jax.nn.activations import Activation
 from luke_jax.nn.encoder import Encoder, Pooler
 from luke_jax.systems.bert.config import BertConfig, BertEncoder, tables_of_words
@@ -71,6 +71,7 @@ class AlbertConfig(BertConfig):
   read_as: ClassVar[Mapping[str, str]] = {"AlbertForPreTraining": "AlbertForMaskedLM"}
   field_names: ClassVar[Mapping[str, str]] = {"classifier_dropout": "classifier_dropout_prob"}
   for_prediction = staticmethod(shapes.cast_once)
+  takes = System.takes  # no kind that judges pairs
   fixed: ClassVar[Fixed] = {**OF_TRANSFORMERS, "num_hidden_groups": 1, "inner_group_num": 1}
   # The reference goes by names, and this norm is not called LayerNorm.
   layout: ClassVar[Layout] = Layout(
@@ -87,16 +88,6 @@ class AlbertConfig(BertConfig):
     project = linear("albert/embeddings/project", "albert.encoder.embedding_hidden_mapping_in")
     own: list[Key] = [*project, *of_layer]
     return keys_of(cls.name, cls.names, kind, own=own)
-
-  @classmethod
-  def takes(cls, kind: str) -> bool:
-    """Returns true if a kind of head can be put on the encoder: none that judges pairs."""
-    return kind not in OF_PAIRS
-
-  @property
-  def embedding_width(self) -> int:
-    """Returns the width of the tables of words, positions and types."""
-    return self.embedding_size
 
 
 def _sizes(width: int, layers: int, heads: int) -> dict[str, Any]:

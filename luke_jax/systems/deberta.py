@@ -20,14 +20,14 @@ from luke_jax.files import Path
 from luke_jax.models.config_files import OF_TRANSFORMERS, Fixed, check_config, check_fixed
 from luke_jax.models.keys import OF_BERT, Key, Keys, linear, norm, table
 from luke_jax.models.shapes import cast_once
-from luke_jax.models.system import Backbone, Described, Layout, States, System, Tables, TokenCounts
+from luke_jax.models.system import Backbone, Described, Layout, States, System, TokenCounts
 from luke_jax.nn import layers
 from luke_jax.nn.activations import Activation, activate
 from luke_jax.nn.attention import probabilities
 from luke_jax.nn.embeddings import look_up, real_tokens
 from luke_jax.nn.encoder import Mlp, Pooler, over_layers, remade
 from luke_jax.nn.layers import Dense, Dropout, LayerNorm, embedding
-from luke_jax.systems.bert.config import BertConfig, tables_of_words
+from luke_jax.systems.bert.config import BertConfig, BertEncoder, tables_of_words
 from luke_jax.systems.bert.keys import PartNames, keys_of
 
 
@@ -215,9 +215,7 @@ class DebertaEncoder(nn.Module):
     words = self.encoder(x, mask, rows)
     return States(words, pooled=self.pooler(self.dropout(words[:, :1])) if self.pooled else None)
 
-  def tables(self) -> Tables:
-    """Returns the embeddings that decode masked words."""
-    return Tables(self.embeddings.word.embedding)
+  tables = BertEncoder.tables
 
 
 def _names(head: str, transform: str) -> PartNames:
@@ -301,11 +299,6 @@ class DebertaConfig(BertConfig):
       raise InputError(f"position_buckets: {buckets}; expected {expected}")
     if self.conv_kernel_size and self.conv_kernel_size % 2 == 0:
       raise InputError(f"conv_kernel_size: {self.conv_kernel_size}; expected 0 or an odd number")
-
-  @property
-  def embedding_width(self) -> int:
-    """Returns the width of the tables of words, places and types."""
-    return self.embedding_size
 
   @property
   def reach(self) -> int:

@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Generic, Literal, Self, TypeVar
 import jax
 import numpy as np
 
-from luke_jax.errors import InputError
+from luke_jax.errors import InputError, check_whole
 from luke_jax.files import Path
 from luke_jax.formats.files import Faults
 from luke_jax.formats.records import to_json
@@ -27,7 +27,7 @@ from luke_jax.tasks.predictions import Labelled, Missed
 from luke_jax.text import Processor, Row
 from luke_jax.text import Task as ProcessorTask
 from luke_jax.text.rows import Room, Sizes
-from luke_jax.training.task import Batch, Params, Settings, Task
+from luke_jax.training.task import Batch, Params, Settings, Task, Tree
 
 
 class ExtraInputs(abc.ABC):
@@ -87,6 +87,8 @@ class TextTask(Settings, Generic[Example, Prediction]):
   fit_head: bool = False  # begin with a head fitted in closed form to the states of the start
 
   metric: ClassVar[str]  # that selects a checkpoint
+  # Of a micro-batch in the authors' runs, whose losses are means of means.
+  authors_rows: ClassVar[int | None] = None
   text_task: ClassVar[ProcessorTask | None] = None  # of the processor
   # Words that the task adds, and those whose rows they start from.
   new_words: ClassVar[Mapping[str, str]] = {}
@@ -113,8 +115,7 @@ class TextTask(Settings, Generic[Example, Prediction]):
   def __post_init__(self) -> None:
     """Raises InputError for sizes below 1 and for duplicate labels."""
     for name, least, number in zip(Sizes._fields, (8, 1, 1), self.sizes, strict=True):
-      if type(number) is not int or number < least:
-        raise InputError(f"{name}: {number!r}; expected a whole number from {least}")
+      check_whole(least, **{name: number})
     if len(set(self.labels)) < len(self.labels):
       twice = sorted(x for x, count in collections.Counter(self.labels).items() if count > 1)
       raise InputError(f"labels: {', '.join(twice)}: twice; expected each once")
@@ -229,7 +230,7 @@ class TextTask(Settings, Generic[Example, Prediction]):
   @property
   def micro_batch(self) -> int | None:
     """Returns the number of rows over which losses are averaged first; None: over all at once."""
-    return None
+    return self.authors_rows if getattr(self, "authors", False) else None
 
   @property
   def extra_inputs(self) -> tuple[ExtraInputs, ...]:
@@ -255,12 +256,7 @@ class TextTask(Settings, Generic[Example, Prediction]):
     return target_weights(batch["labels"] != IGNORED, self.micro_batch)
 
   def loss(
-    self,
-    backbone: Backbone,
-    params: Params,
-    batch: Batch,
-    weights: jax.Array,
-    key: jax.Array | None,
+    self, backbone: Backbone, params: Params, batch: Batch, weights: Tree, key: jax.Array | None
   ) -> tuple[jax.Array, dict[str, jax.Array]]:
     """Returns the weighted loss of a batch's labels."""
     outputs = outputs_of(self, backbone, params, batch, key)
@@ -361,6 +357,23 @@ class TextTask(Settings, Generic[Example, Prediction]):
     from luke_jax.tasks.running import Running  # which runs any task on texts
 
     return Running(self)
+
+
+def room_by_fields(task: Any) -> Sizes:
+  """Returns a row's room for words, for entities and for the pieces of a mention."""
+  return Sizes(task.words, task.entities, task.mention)
+
+
+class Unlabelled:
+  """Parts of a task on texts whose answers have no labels."""
+
+  def found_labels(self, examples: Sequence[object]) -> tuple[str, ...]:
+    """Returns no labels."""
+    return ()
+
+  def spread_by(self, example: Any) -> tuple[object, Collection[str]]:
+    """Returns the text of an example, which has no labels."""
+    return example.text, ()
 
 
 def outputs_of(

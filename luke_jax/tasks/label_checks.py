@@ -23,6 +23,12 @@ class UnknownLabelError(InputError):
     self.label = label
 
 
+def check_none(labels: Sequence[str], reason: str) -> None:
+  """Raises InputError for labels of a task that has none."""
+  if labels:
+    raise InputError(f"labels: {', '.join(labels)}; expected none, {reason}")
+
+
 def check_label(label: str, labels: Sequence[str], place: str) -> None:
   """Raises UnknownLabelError for a label that the model was not trained for."""
   if not labels:

@@ -24,7 +24,7 @@ from luke_jax.tasks.evaluation import Evaluation
 from luke_jax.text import Processor, Row
 from luke_jax.text.rows import ENTITY_INPUTS, WORD_INPUTS, Room, Sizes, padded, padded_shapes
 from luke_jax.text.unknown import counted
-from luke_jax.training.task import DEV, Batch, Params, Task
+from luke_jax.training.task import DEV, Batch, Params, Task, Tree
 
 MISTAKES = 100  # that are kept of an evaluation of dev
 # With a chain's scores, and how usual a label is.
@@ -73,12 +73,7 @@ class Running(Task, Generic[Example, Prediction]):
     return self.task.weights(batch)
 
   def loss(
-    self,
-    backbone: Backbone,
-    params: Params,
-    batch: Batch,
-    weights: jax.Array,
-    key: jax.Array | None,
+    self, backbone: Backbone, params: Params, batch: Batch, weights: Tree, key: jax.Array | None
   ) -> tuple[jax.Array, dict[str, jax.Array]]:
     """Returns the weighted loss of a batch's labels."""
     return self.task.loss(backbone, params, batch, weights, key)

@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from luke_jax.errors import InputError
+from luke_jax.errors import InputError, at
 from luke_jax.files import Path, read_json_object
 from luke_jax.text import tokenizer_files
 from luke_jax.text.entity_vocab import (
@@ -343,10 +343,8 @@ def load_processor(directory: str | Path, **changes: Any) -> Processor:
     settings["token_types"] = words.get("type_vocab_size", 1) > 1
   tokenizer = tokenizer_files.load_tokenizer(directory, markers=words is None)
   vocab = load_entity_vocab(directory) if words is None else SPECIAL_ENTITIES
-  try:
+  with at(directory):
     return Processor(tokenizer, vocab, **(settings | changes))
-  except InputError as error:
-    raise InputError(f"{directory}: {error}") from None
 
 
 def _of_words_only(directory: Path) -> dict[str, Any] | None:

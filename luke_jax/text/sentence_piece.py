@@ -69,10 +69,6 @@ class SentencePieceTokenizer(Tokenizer):
     self.special = special
     self.vocab_size = 1 + max(special.ids.values())
 
-  def encode(self, texts: Sequence[str], *, offsets: bool = False) -> list[Tokens]:
-    """Returns the tokens of each text, with their character offsets on request."""
-    return self.special.encode(texts, self._encode_plain, offsets)
-
   def decode(self, ids: Iterable[int]) -> str:
     """Returns the text of ids, special tokens included, without a space before the first word."""
     return self.special.decode(ids, self._decode_plain).removeprefix(" ")

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
 
-from luke_jax.errors import InputError
+from luke_jax.errors import InputError, at
 from luke_jax.files import Path, read_json_object
 
 if TYPE_CHECKING:
@@ -250,12 +250,10 @@ def read_special_tokens(
   entity_markers = tuple(name for name in named if name is not None)
   # transformers 5 adds the special entities to the words, where the model has no rows for them.
   added = {t: i for t, i in added_tokens(directory).items() if t not in SPECIAL}
-  try:
+  with at(directory):
     return special_tokens(
       base, base_size, added, entity_markers if len(entity_markers) == 2 else (), roles=roles
     )
-  except InputError as error:
-    raise InputError(f"{directory}: {error}") from None
 
 
 def is_mask_a_word(directory: Path, mask: str) -> bool:
@@ -305,9 +303,13 @@ class Tokenizer(Protocol):
     """Returns the number of ids of each kind, by its field in a model's config, if it has kinds."""
     return {}
 
-  @abc.abstractmethod
   def encode(self, texts: Sequence[str], *, offsets: bool = False) -> list[Tokens]:
     """Returns the tokens of each text, with their character offsets on request."""
+    return self.special.encode(texts, self._encode_plain, offsets)
+
+  @abc.abstractmethod
+  def _encode_plain(self, texts: Sequence[str], offsets: bool) -> list[Tokens]:
+    """Returns the tokens of texts without special ones."""
 
   @abc.abstractmethod
   def decode(self, ids: Iterable[int]) -> str:

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from luke_jax.errors import InputError
+from luke_jax.errors import InputError, at
 from luke_jax.files import Path, read_json_object, write_json_in_place
 from luke_jax.files.copies import local
 from luke_jax.text.tokenizer import (
@@ -91,10 +91,6 @@ class WholeWordTokenizer(Tokenizer):
   def _bigrams(self) -> dict[str, int]:
     return {bigram: id for id, bigram in enumerate(self.vocabularies.bigrams)}
 
-  def encode(self, texts: Sequence[str], *, offsets: bool = False) -> list[Tokens]:
-    """Returns the words of each text, with their character offsets on request."""
-    return self.special.encode(texts, self._encode_plain, offsets)
-
   def _encode_plain(self, texts: Sequence[str], offsets: bool) -> list[Tokens]:
     matches = [list(_WORD.finditer(text)) for text in texts]
     return [
@@ -166,11 +162,9 @@ def load_whole_words(directory: Path) -> WholeWordTokenizer:
   for name, entries in lists.items():
     if not isinstance(entries, list) or not all(isinstance(entry, str) for entry in entries):
       raise InputError(f"{path}: {name}: no list of strings; expected one")
-  try:
+  with at(path):
     entries: dict[str, Any] = value | {name: tuple(x) for name, x in lists.items()}
     vocabularies = Vocabularies(**entries)
-  except InputError as fault:
-    raise InputError(f"{path}: {fault}") from None
   base = {word: id for id, word in enumerate(SPECIAL)}
   size = len(vocabularies.words)
   return WholeWordTokenizer(

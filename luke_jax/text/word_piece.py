@@ -79,10 +79,6 @@ class WordPieceTokenizer(PiecesOfLibrary):
     self.normalization = normalization
     self.vocab_size = 1 + max(len(self._pieces) - 1, *special.ids.values())
 
-  def encode(self, texts: Sequence[str], *, offsets: bool = False) -> list[Tokens]:
-    """Returns the tokens of each text, with their character offsets on request."""
-    return self.special.encode(texts, self._encode_plain, offsets)
-
   def decode(self, ids: Iterable[int]) -> str:
     """Returns the text of ids as transformers 5 does: special tokens too, a space between words."""
     return self._library.decoder.decode([self._token(int(id)) for id in ids])

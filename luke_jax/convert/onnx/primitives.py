@@ -57,11 +57,6 @@ def whole(graph: OnnxGraph, operation: Operation, number: int = 0) -> str:
   return tensor(graph, operation.operands[number], operation.read(number))
 
 
-def _elementwise(name: str, graph: OnnxGraph, operation: Operation) -> Tensor:
-  inputs = [as_is(graph, operand) for operand in operation.operands]
-  return Tensor(graph.node(name, *inputs), repeated(operation.operands))
-
-
 def repeated(operands: Sequence[Operand]) -> tuple[Size, ...]:
   """Returns the shape that operands have together, each of which may repeat."""
   rank = max(len(x.shape) for x in operands)
@@ -75,12 +70,26 @@ def _one(size: Size) -> bool:
   return isinstance(size, int) and size == 1
 
 
-def _formula(form: Callable[[OnnxGraph, str, Any], str]) -> Rule:
-  """Returns the rule of a function of one number, made of several operations."""
+def _formula(form: Callable[..., str]) -> Rule:
+  """Returns the rule of a function of numbers, made of one or several operations."""
 
   def rule(graph: OnnxGraph, operation: Operation) -> Tensor:
-    (operand,) = operation.operands
-    return Tensor(form(graph, as_is(graph, operand), operation), operand.shape)
+    names = [as_is(graph, operand) for operand in operation.operands]
+    return Tensor(form(graph, operation, *names), repeated(operation.operands))
+
+  return rule
+
+
+def _elementwise(name: str) -> Rule:
+  return _formula(lambda graph, _, *inputs: graph.node(name, *inputs))
+
+
+def _of_whole(form: Callable[..., str]) -> Rule:
+  """Returns the rule of a function of whole arrays."""
+
+  def rule(graph: OnnxGraph, operation: Operation) -> Tensor:
+    names = [whole(graph, operation, i) for i in range(len(operation.operands))]
+    return Tensor(form(graph, operation, *names), operation.shape)
 
   return rule
 
@@ -95,16 +104,6 @@ def _convert(graph: OnnxGraph, operation: Operation) -> Operand:
     return operand
   name = graph.node("Cast", as_is(graph, operand), to=element_type(operation.dtype))
   return Tensor(name, operand.shape)
-
-
-def _select(graph: OnnxGraph, operation: Operation) -> Tensor:
-  condition, other, value = (as_is(graph, x) for x in operation.operands)
-  return Tensor(graph.node("Where", condition, value, other), repeated(operation.operands))
-
-
-def _not_equal(graph: OnnxGraph, operation: Operation) -> Tensor:
-  equal = _elementwise("Equal", graph, operation)
-  return Tensor(graph.node("Not", equal.name), equal.shape)
 
 
 def _broadcast(graph: OnnxGraph, operation: Operation) -> Operand:
@@ -130,39 +129,17 @@ def reshaped(graph: OnnxGraph, name: str, sizes: Sequence[Size]) -> str:
   return graph.node("Reshape", name, graph.shape(sizes), allowzero=1)
 
 
-def _reshape(graph: OnnxGraph, operation: Operation) -> Tensor:
-  name = reshaped(graph, whole(graph, operation), operation.shape)
-  return Tensor(name, operation.shape)
-
-
-def _squeeze(graph: OnnxGraph, operation: Operation) -> Tensor:
-  axes = graph.integers(operation["dimensions"])
-  return Tensor(graph.node("Squeeze", whole(graph, operation), axes), operation.shape)
-
-
-def _transpose(graph: OnnxGraph, operation: Operation) -> Tensor:
-  name = graph.node("Transpose", whole(graph, operation), perm=operation["permutation"])
-  return Tensor(name, operation.shape)
-
-
-def _concatenate(graph: OnnxGraph, operation: Operation) -> Tensor:
-  parts = [whole(graph, operation, i) for i in range(len(operation.operands))]
-  return Tensor(graph.node("Concat", *parts, axis=operation["dimension"]), operation.shape)
-
-
-def _stack(graph: OnnxGraph, operation: Operation) -> Tensor:
+def _stack(graph: OnnxGraph, operation: Operation, *names: str) -> str:
   axis = graph.integers([operation["axis"]])
-  names = [whole(graph, operation, i) for i in range(len(operation.operands))]
   parts = [graph.node("Unsqueeze", name, axis) for name in names]
-  return Tensor(graph.node("Concat", *parts, axis=operation["axis"]), operation.shape)
+  return graph.node("Concat", *parts, axis=operation["axis"])
 
 
-def _slice(graph: OnnxGraph, operation: Operation) -> Tensor:
+def _slice(graph: OnnxGraph, operation: Operation, source: str) -> str:
   starts, ends = (graph.shape(operation[x]) for x in ("start_indices", "limit_indices"))
   axes = graph.integers(range(len(operation.shape)))
   steps = graph.integers(operation["strides"] or [1] * len(operation.shape))
-  name = graph.node("Slice", whole(graph, operation), starts, ends, axes, steps)
-  return Tensor(name, operation.shape)
+  return graph.node("Slice", source, starts, ends, axes, steps)
 
 
 def _split(graph: OnnxGraph, operation: Operation) -> list[Operand]:
@@ -191,32 +168,19 @@ def _dimension(graph: OnnxGraph, operation: Operation) -> Tensor:
   return Tensor(graph.node("Cast", name, to=element_type(operation.dtype)), ())
 
 
-def _reduce(name: str, graph: OnnxGraph, operation: Operation) -> Tensor:
-  axes = graph.integers(operation["axes"])
-  return Tensor(graph.node(name, whole(graph, operation), axes, keepdims=0), operation.shape)
+def _reduce(name: str) -> Rule:
+  return _of_whole(lambda g, op, x: g.node(name, x, g.integers(op["axes"]), keepdims=0))
 
 
-def _any_or_all(name: str, graph: OnnxGraph, operation: Operation) -> Tensor:
-  axes = graph.integers(operation["axes"])
-  numbers = graph.node("Cast", whole(graph, operation), to=element_type(np.int32))
-  reduced = graph.node(name, numbers, axes, keepdims=0)
-  return Tensor(graph.node("Cast", reduced, to=element_type(np.bool_)), operation.shape)
+def _any_or_all(name: str, graph: OnnxGraph, operation: Operation, source: str) -> str:
+  numbers = graph.node("Cast", source, to=element_type(np.int32))
+  reduced = graph.node(name, numbers, graph.integers(operation["axes"]), keepdims=0)
+  return graph.node("Cast", reduced, to=element_type(np.bool_))
 
 
-def _cumulative_sum(graph: OnnxGraph, operation: Operation) -> Tensor:
+def _cumulative_sum(graph: OnnxGraph, operation: Operation, source: str) -> str:
   axis = graph.constant(np.asarray(operation["axis"], np.int64))
-  name = graph.node("CumSum", whole(graph, operation), axis, reverse=int(operation["reverse"]))
-  return Tensor(name, operation.shape)
-
-
-def _clamp(graph: OnnxGraph, operation: Operation) -> Tensor:
-  least, value, most = (as_is(graph, x) for x in operation.operands)
-  name = graph.node("Min", graph.node("Max", value, least), most)
-  return Tensor(name, repeated(operation.operands))
-
-
-def _power(graph: OnnxGraph, name: str, operation: Operation) -> str:
-  return graph.node("Pow", name, _number(graph, operation, operation["y"]))
+  return graph.node("CumSum", source, axis, reverse=int(operation["reverse"]))
 
 
 _ELEMENTWISE = {"abs": "Abs", "add": "Add", "and": "And", "cos": "Cos", "div": "Div", "eq": "Equal"}
@@ -225,29 +189,29 @@ _ELEMENTWISE |= {"le": "LessOrEqual", "log": "Log", "logistic": "Sigmoid", "lt":
 _ELEMENTWISE |= {"max": "Max", "min": "Min", "mul": "Mul", "neg": "Neg", "or": "Or", "sign": "Sign"}
 _ELEMENTWISE |= {"sin": "Sin", "sqrt": "Sqrt", "sub": "Sub", "tanh": "Tanh"}
 ELEMENTWISE_AND_SHAPES: dict[str, Rule] = {
-  **{name: functools.partial(_elementwise, op) for name, op in _ELEMENTWISE.items()},
+  **{name: _elementwise(op) for name, op in _ELEMENTWISE.items()},
   "broadcast_in_dim": _broadcast,
-  "clamp": _clamp,
-  "concatenate": _concatenate,
+  "clamp": _formula(lambda g, _, low, x, high: g.node("Min", g.node("Max", x, low), high)),
+  "concatenate": _of_whole(lambda g, op, *x: g.node("Concat", *x, axis=op["dimension"])),
   "convert_element_type": _convert,
-  "cumsum": _cumulative_sum,
+  "cumsum": _of_whole(_cumulative_sum),
   "dim_as_value": _dimension,
-  "integer_pow": _formula(_power),
+  "integer_pow": _formula(lambda g, op, x: g.node("Pow", x, _number(g, op, op["y"]))),
   "iota": _iota,
-  "log1p": _formula(lambda g, x, op: g.node("Log", g.node("Add", x, _number(g, op, 1)))),
-  "ne": _not_equal,
-  "reduce_and": functools.partial(_any_or_all, "ReduceMin"),
-  "reduce_max": functools.partial(_reduce, "ReduceMax"),
-  "reduce_min": functools.partial(_reduce, "ReduceMin"),
-  "reduce_or": functools.partial(_any_or_all, "ReduceMax"),
-  "reduce_sum": functools.partial(_reduce, "ReduceSum"),
-  "reshape": _reshape,
-  "rsqrt": _formula(lambda g, x, op: g.node("Reciprocal", g.node("Sqrt", x))),
-  "select_n": _select,
-  "slice": _slice,
+  "log1p": _formula(lambda g, op, x: g.node("Log", g.node("Add", x, _number(g, op, 1)))),
+  "ne": _formula(lambda g, _, *x: g.node("Not", g.node("Equal", *x))),
+  "reduce_and": _of_whole(functools.partial(_any_or_all, "ReduceMin")),
+  "reduce_max": _reduce("ReduceMax"),
+  "reduce_min": _reduce("ReduceMin"),
+  "reduce_or": _of_whole(functools.partial(_any_or_all, "ReduceMax")),
+  "reduce_sum": _reduce("ReduceSum"),
+  "reshape": _of_whole(lambda g, op, x: reshaped(g, x, op.shape)),
+  "rsqrt": _formula(lambda g, op, x: g.node("Reciprocal", g.node("Sqrt", x))),
+  "select_n": _formula(lambda g, _, which, no, yes: g.node("Where", which, yes, no)),
+  "slice": _of_whole(_slice),
   "split": _split,
-  "square": _formula(lambda g, x, op: g.node("Mul", x, x)),
-  "squeeze": _squeeze,
-  "stack": _stack,
-  "transpose": _transpose,
+  "square": _formula(lambda g, op, x: g.node("Mul", x, x)),
+  "squeeze": _of_whole(lambda g, op, x: g.node("Squeeze", x, g.integers(op["dimensions"]))),
+  "stack": _of_whole(_stack),
+  "transpose": _of_whole(lambda g, op, x: g.node("Transpose", x, perm=op["permutation"])),
 }

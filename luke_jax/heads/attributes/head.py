@@ -11,7 +11,7 @@ The encoder is any system. The paper's Figure 1 has four ways to read attributes
 import dataclasses
 import math
 from collections.abc import Mapping
-from typing import Any, ClassVar, Self
+from typing import ClassVar, Self
 
 import flax.linen as nn
 import jax
@@ -22,8 +22,8 @@ from luke_jax.files import Path
 from luke_jax.heads.attributes.files import OF_REVIEWS, Attributes, of_authors, table_name
 from luke_jax.heads.labels import TextHead, text_loss
 from luke_jax.models.config_files import check_range
-from luke_jax.models.head import Head, LabelHead, Outputs, ReadTensor, SavedHead
-from luke_jax.models.system import Backbone, Described, States, Tables
+from luke_jax.models.head import Head, LabelHead, Outputs, SavedHead
+from luke_jax.models.system import Backbone, States, Tables
 from luke_jax.nn.attention import probabilities
 from luke_jax.nn.block_attention import block_attention
 from luke_jax.nn.encoder import Encoder, Mlp, over_layers
@@ -36,6 +36,7 @@ from luke_jax.nn.layers import (
   gathered,
   initializer,
   parameter,
+  uniform,
 )
 from luke_jax.nn.queries import AttentionSizes
 from luke_jax.nn.repeatable_dropout import kept_features
@@ -48,17 +49,6 @@ class AttributeSizes:
   heads: int  # N
   layers: int  # L
   values: bool = True  # the values of attention are conditioned too, not the scores alone
-
-
-def uniform(bound: float) -> Any:
-  """Returns an initialiser of numbers between -bound and bound."""
-
-  def init(
-    key: jax.Array, shape: tuple[int, ...], dtype: jax.typing.DTypeLike = jnp.float32
-  ) -> jax.Array:
-    return jax.random.uniform(key, shape, dtype, -bound, bound)
-
-  return init
 
 
 class Conditioned(nn.Module):
@@ -177,13 +167,7 @@ class AttributesHead(LabelHead):
   hub_task: ClassVar[str] = TextHead.hub_task
   shared: ClassVar[tuple[str, ...]] = ("attention_mask",)
   made_by_task: ClassVar[bool] = True
-
-  @classmethod
-  def of_authors(
-    cls, described: Described, names: frozenset[str], read: ReadTensor, directory: Path
-  ) -> tuple[Described, ReadTensor] | None:
-    """Returns the description and the reader of a model of MA-BERT's authors."""
-    return of_authors(described, names, read, directory)
+  of_authors = staticmethod(of_authors)
 
   @classmethod
   def fresh(cls, backbone: Backbone, labels: int, attributes: Attributes = OF_REVIEWS) -> Self:

@@ -47,17 +47,6 @@ OF_ROBERTA = PartNames(
 )
 
 
-def bert_keys(
-  name: str, reference: str, *, stack: str = "encoder/layers", own: Iterable[Key] = ()
-) -> Keys:
-  """Returns the table of a system with BERT's parameters and heads, and rows of its own.
-
-  `name` and `reference` are our name and the reference's for its encoder; `stack` is the path of
-  its layers.
-  """
-  return keys_of(name, PartNames(reference), stack=stack, own=own)
-
-
 def keys_of(
   name: str,
   names: PartNames,
@@ -66,7 +55,10 @@ def keys_of(
   stack: str = "encoder/layers",
   own: Iterable[Key] = (),
 ) -> Keys:
-  """Returns the table of a system of BERT's shape for a kind of head, and rows of its own."""
+  """Returns the table of a system of BERT's shape for a kind of head, and rows of its own.
+
+  `name` is our name for its encoder; `stack` is the path of its layers.
+  """
   words = f"{names.encoder}.embeddings.word_embeddings.weight"
   aliases = {f"{names.decoder}.weight": words, f"{names.decoder}.bias": names.bias}
   heads = _heads(name, names, in_classifier=kind == "text" and names.pooler_in_classifier)

@@ -14,7 +14,7 @@ from luke_jax.models.names import Naming
 from luke_jax.models.system import Described, Layout, Recipe
 from luke_jax.nn.activations import Activation
 from luke_jax.systems.bert.config import BertConfig, tables_of_words
-from luke_jax.systems.bert.keys import bert_keys
+from luke_jax.systems.bert.keys import PartNames, keys_of
 
 __all__ = ["SIZES", "ErnieBaiduConfig"]
 
@@ -79,7 +79,7 @@ DYGRAPH = _naming("paddle-dygraph", 2, _ENDS, prefixed=False)
 PADDLENLP = _naming("paddlenlp", 3, _ENDS, prefixed=True)
 
 
-_TABLE = bert_keys("ernie_baidu", "ernie")
+_TABLE = keys_of("ernie_baidu", PartNames("ernie"))
 KEYS = dataclasses.replace(
   _TABLE,
   # Conversions from before transformers had an ERNIE call it a BERT.

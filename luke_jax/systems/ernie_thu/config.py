@@ -13,7 +13,7 @@ from luke_jax.models.keys import FIRST_RUN, Key, Keys, linear, norm
 from luke_jax.models.shapes import cast_once
 from luke_jax.models.system import Decoders, Described, Layout, Recipe, TokenCounts
 from luke_jax.systems.bert.config import BertConfig, tables_of_words
-from luke_jax.systems.bert.keys import bert_keys
+from luke_jax.systems.bert.keys import PartNames, keys_of
 from luke_jax.systems.ernie_thu.encoder import HEADS, KINDS, ErnieThuEncoder, Kind
 
 _STACK = f"encoder/{FIRST_RUN}/layers"
@@ -39,7 +39,7 @@ def _own() -> Iterator[Key]:
   yield from norm("aligned_entities/norm", "cls.predictions_ent.transform.LayerNorm")
 
 
-KEYS = bert_keys("ernie_thu", "bert", stack=_STACK, own=_own())
+KEYS = keys_of("ernie_thu", PartNames("bert"), stack=_STACK, own=_own())
 
 
 # The authors' code: Adam of BERT, and a rate that stays after its warm-up.

@@ -19,6 +19,7 @@ from luke_jax.nn.embeddings import real_tokens
 from luke_jax.nn.encoder import Layer, Pooler, over_layers, remade
 from luke_jax.nn.layers import Dense, Dropout, LayerNorm, Numerics, Remat, constrain, keep
 from luke_jax.nn.queries import AttentionSizes
+from luke_jax.systems.bert.config import BertEncoder
 
 if TYPE_CHECKING:
   from luke_jax.systems.ernie_thu.config import ErnieThuConfig
@@ -214,9 +215,7 @@ class ErnieThuEncoder(nn.Module):
     pooled = self.pooler(words) if self.pooled else None
     return States(words, pooled=pooled, slots=entities)
 
-  def tables(self) -> Tables:
-    """Returns the embeddings that decode masked words."""
-    return Tables(self.embeddings.word.embedding)
+  tables = BertEncoder.tables
 
 
 _NOT_ONE = -1e9  # the logit of what is no candidate

@@ -14,7 +14,6 @@ from luke_jax.models.config_files import OF_DECODERS, Fixed, check_config
 from luke_jax.models.head import Head, Outputs
 from luke_jax.models.keys import Key, Keys, linear, norm, table
 from luke_jax.models.system import (
-  OF_PAIRS,
   Backbone,
   Decoders,
   Described,
@@ -136,11 +135,6 @@ class ModernBertConfig(System):
       renames=((r"^(embeddings|layers|final_norm)\.", r"model.\1."),),
       encoder="model",
     )
-
-  @classmethod
-  def takes(cls, kind: str) -> bool:
-    """Returns true if a kind of head can be put on the encoder: none that judges pairs."""
-    return kind not in OF_PAIRS
 
   @property
   def numerics(self) -> Numerics:

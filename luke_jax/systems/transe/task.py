@@ -37,7 +37,7 @@ from luke_jax.training.experiment import Experiment, Run
 from luke_jax.training.export import read_run
 from luke_jax.training.loop import Summary
 from luke_jax.training.optimizer import Optimizer, Schedule
-from luke_jax.training.task import Batch, State, Task, Update
+from luke_jax.training.task import Batch, Params, State, Task, Tree, Update
 from luke_jax.training.update import AVERAGE
 
 LossName = Literal["self_adversarial", "margin", "softmax"]
@@ -206,12 +206,7 @@ class LinkPrediction(Task):
     return batch["weights"] / jnp.maximum(batch["weights"].sum(), 1e-12)
 
   def loss(
-    self,
-    backbone: Backbone,
-    params: dict[str, jax.Array],
-    batch: Mapping[str, jax.Array],
-    weights: jax.Array,
-    key: jax.Array | None,
+    self, backbone: Backbone, params: Params, batch: Batch, weights: Tree, key: jax.Array | None
   ) -> tuple[jax.Array, dict[str, jax.Array]]:
     """Returns the weighted loss of the rows that a batch touches, and its number of triples."""
     norm = backbone.config.norm

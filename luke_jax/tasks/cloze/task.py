@@ -4,7 +4,7 @@ import dataclasses
 import itertools
 import math
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import ClassVar
 
 import numpy as np
@@ -13,7 +13,8 @@ from luke_jax.errors import InputError, check_whole
 from luke_jax.formats.files import Faults
 from luke_jax.tasks.cloze import score
 from luke_jax.tasks.cloze.files import PLACEHOLDER, ClozeExample, parse, read
-from luke_jax.tasks.contract import RowLogits, TextTask
+from luke_jax.tasks.contract import RowLogits, TextTask, Unlabelled, room_by_fields
+from luke_jax.tasks.label_checks import check_none
 from luke_jax.tasks.predictions import Answer
 from luke_jax.text import Processor, Row, RowEntity
 from luke_jax.text.parts import (
@@ -111,7 +112,7 @@ def _targets(example: ClozeExample, candidates: Sequence[int]) -> np.ndarray | N
 
 
 @dataclasses.dataclass(frozen=True)
-class ClozeAnswering(TextTask[ClozeExample, list[Answer]]):
+class ClozeAnswering(Unlabelled, TextTask[ClozeExample, list[Answer]]):
   """Finds the entity of a passage that fills the gap of a question (paper §4.4)."""
 
   labels: tuple[str, ...] = ()  # none: candidates are scored
@@ -129,6 +130,8 @@ class ClozeAnswering(TextTask[ClozeExample, list[Answer]]):
   }
   metric: ClassVar[str] = "exact_match"
   heads: ClassVar[tuple[str, ...]] = ("cloze",)
+  sizes = property(room_by_fields)
+  authors_rows: ClassVar[int | None] = 1
   # In the order of the authors' models.
   new_words: ClassVar[Mapping[str, str]] = {
     HIGHLIGHT_WORD: "@",
@@ -138,33 +141,14 @@ class ClozeAnswering(TextTask[ClozeExample, list[Answer]]):
 
   def __post_init__(self) -> None:
     super().__post_init__()
-    if self.labels:
-      raise InputError(f"labels: {', '.join(self.labels)}; expected none, candidates are scored")
+    check_none(self.labels, "candidates are scored")
     check_whole(1, stride=self.stride)
     if self.entities < 2:
       raise InputError(f"entities: {self.entities}; expected 2 at least, the gap and a candidate")
 
-  @property
-  def micro_batch(self) -> int | None:
-    """Returns the rows of a micro-batch in the authors' runs, whose losses are means of means."""
-    return 1 if self.authors else None
-
-  @property
-  def sizes(self) -> Sizes:
-    """Returns a row's room for words, for entities and for the pieces of a mention."""
-    return Sizes(self.words, self.entities, self.mention)
-
   read = staticmethod(read)
   parse = staticmethod(parse)
   evaluate = staticmethod(score.evaluate)
-
-  def found_labels(self, examples: Sequence[ClozeExample]) -> tuple[str, ...]:
-    """Returns no labels."""
-    return ()
-
-  def spread_by(self, example: ClozeExample) -> tuple[object, Collection[str]]:
-    """Returns the text of an example and its labels."""
-    return example.text, ()
 
   def check_example(self, example: ClozeExample) -> None:
     """Raises InputError for an example without answers."""

@@ -3,10 +3,10 @@
 import csv
 import difflib
 import functools
-import importlib.resources
 from collections.abc import Mapping, Sequence
 
 from luke_jax.errors import InputError
+from luke_jax.files import packaged
 
 NEAR = 3  # relations that a message names
 _SMALL = {"a", "by", "in", "is", "of", "on", "or", "the", "to", "was", "with"}
@@ -43,9 +43,7 @@ def meant(asked: Sequence[str], labels: Sequence[str]) -> list[str]:
 def _by_words(labels: tuple[str, ...]) -> Mapping[str, list[str]]:
   """Returns the relations that words may mean: a name means one, other words perhaps several."""
   words: dict[str, list[str]] = {}
-  table = (
-    importlib.resources.files("luke_jax.tasks.facts").joinpath("relations.tsv").read_text("utf-8")
-  )
+  table = packaged("tasks/facts/relations.tsv")
   for label, others in csv.reader(table.splitlines(), delimiter="\t"):
     for text in others.split("; ") if label in labels else ():
       words.setdefault(_key(text), []).append(label)

@@ -16,7 +16,7 @@ from luke_jax.heads.facts import NAMES, FactHead
 from luke_jax.models.network import Network
 from luke_jax.models.system import Backbone
 from luke_jax.nn.losses import IGNORED, target_weights
-from luke_jax.tasks.contract import ExtraInputs, ReadExamples, RowLogits, TextTask
+from luke_jax.tasks.contract import ExtraInputs, ReadExamples, RowLogits, TextTask, room_by_fields
 from luke_jax.tasks.evaluation import Evaluation
 from luke_jax.tasks.facts import files, score
 from luke_jax.tasks.facts.denial import ENGLISH, Denials
@@ -53,6 +53,7 @@ class Facts(TextTask[FactsExample, list[Fact]]):
   fields: ClassVar[Mapping[str, object]] = {"names": [[0, 3, "PER"], [13, 18, "LOC"]]}
   metric: ClassVar[str] = "f1"
   heads: ClassVar[tuple[str, ...]] = (FactHead.kind,)
+  sizes = property(room_by_fields)
   text_task: ClassVar[ProcessorTask | None] = "entity_span_classification"
 
   read = staticmethod(files.read)
@@ -69,11 +70,6 @@ class Facts(TextTask[FactsExample, list[Fact]]):
       raise InputError(f"language: {self.language!r}; expected {ENGLISH}, or none")
     if len(set(self.types)) < len(self.types):
       raise InputError(f"types: {', '.join(self.types)}; expected each once")
-
-  @property
-  def sizes(self) -> Sizes:
-    """Returns a row's room for words, for entities and for the pieces of a mention."""
-    return Sizes(self.words, self.entities, self.mention)
 
   def of_examples(self, examples: Sequence[FactsExample]) -> Self:
     """Returns the task with the relations and the types of names that examples have."""

@@ -78,11 +78,6 @@ class Knowledge:
     return self._vectors.shape[1]
 
   @property
-  def fingerprint(self) -> str:
-    """Returns what tells this knowledge from another."""
-    return str(self.facts["fingerprint"])
-
-  @property
   def described_by(self) -> str:
     """Returns the hash of the weights of the model that made the vectors, "" if it is not known."""
     return str(self.facts.get(MODEL, ""))

@@ -2,23 +2,24 @@
 
 import dataclasses
 import hashlib
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, ClassVar, NamedTuple, Self
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
-from luke_jax.errors import InputError
+from luke_jax.errors import InputError, check_whole
 from luke_jax.files import Path
 from luke_jax.formats.files import Faults
 from luke_jax.heads.linking import PRIORS, SETTLED, UNLIKELY, LinkingHead
 from luke_jax.models.network import Network
 from luke_jax.models.system import Backbone
 from luke_jax.nn.losses import IGNORED
-from luke_jax.tasks.calibration import Answered, share_right
-from luke_jax.tasks.contract import ExtraInputs, ReadExamples, TextTask
+from luke_jax.tasks.calibration import share_right
+from luke_jax.tasks.contract import ExtraInputs, ReadExamples, TextTask, Unlabelled
 from luke_jax.tasks.evaluation import Evaluation
+from luke_jax.tasks.label_checks import check_none
 from luke_jax.tasks.linking import score
 from luke_jax.tasks.linking.candidates import (
   IDS,
@@ -36,7 +37,7 @@ from luke_jax.tasks.linking.names import NONE
 from luke_jax.tasks.predictions import Entity, Link
 from luke_jax.text import Processor, Row, TextInput
 from luke_jax.text.rows import Sizes
-from luke_jax.training.task import Batch, Params
+from luke_jax.training.task import Batch, Params, Tree
 
 GIVEN_AS_SETTLED = 0.5  # of the names of a row, at most, are given as settled in training
 NONE_BY_PRIOR = np.log(0.05)  # logit of none where names decide by how often they mean entities
@@ -52,7 +53,7 @@ class RowNames(NamedTuple):
 
 
 @dataclasses.dataclass(frozen=True)
-class EntityLinking(TextTask):
+class EntityLinking(Unlabelled, TextTask):
   """Finds the entity that each name in a text means, or that it means none of the known."""
 
   labels: tuple[str, ...] = ()  # none: entities are those of the knowledge
@@ -87,13 +88,9 @@ class EntityLinking(TextTask):
 
   def __post_init__(self) -> None:
     super().__post_init__()
-    if self.labels:
-      raise InputError(f"labels: {', '.join(self.labels)}; expected none, for entities are linked")
-    least_of = {"candidates": (self.candidates, 1), "entities": (self.entities, 0)}
-    least_of |= {"rounds": (self.rounds, 0), "steps": (self.steps, 0)}
-    for name, (number, least) in least_of.items():
-      if type(number) is not int or number < least:
-        raise InputError(f"{name}: {number!r}; expected a whole number from {least}")
+    check_none(self.labels, "for entities are linked")
+    check_whole(1, candidates=self.candidates)
+    check_whole(0, entities=self.entities, rounds=self.rounds, steps=self.steps)
     for name, share in (("threshold", self.threshold), ("trust", self.trust)):
       if not 0 <= share <= 1:
         raise InputError(f"{name}: {share!r}; expected a number from 0 to 1")
@@ -115,12 +112,6 @@ class EntityLinking(TextTask):
     """Returns how much it trusts what it learnt, and what its scores mean, if there is a dev."""
     return tuned(self, read, dev) if dev else {}
 
-  def answers_withheld(
-    self, read: ReadExamples, examples: Sequence[LinkingExample]
-  ) -> list[Answered]:
-    """Returns the answers to one in ten names, whose entity is taken out of their candidates."""
-    return withheld(self, read, examples)
-
   @property
   def extra_inputs(self) -> tuple[ExtraInputs, ...]:
     """Returns the vectors of candidates."""
@@ -130,6 +121,7 @@ class EntityLinking(TextTask):
   parse = staticmethod(parse)
   to_json = staticmethod(to_json)
   check_example = staticmethod(score.check_meanings)
+  answers_withheld = withheld
 
   def network(self, backbone: Backbone) -> Network:
     """Returns a backbone with a head for vectors as wide as those of the knowledge."""
@@ -161,12 +153,7 @@ class EntityLinking(TextTask):
       raise InputError(f"task.knowledge: described by another model than the linker's; {expected}")
 
   def loss(
-    self,
-    backbone: Backbone,
-    params: Params,
-    batch: Batch,
-    weights: jax.Array,
-    key: jax.Array | None,
+    self, backbone: Backbone, params: Params, batch: Batch, weights: Tree, key: jax.Array | None
   ) -> tuple[jax.Array, dict[str, jax.Array]]:
     """Returns the weighted loss; with `steps` that of the names which are not given as settled.
 
@@ -182,14 +169,6 @@ class EntityLinking(TextTask):
       left = jnp.where(given, 0, weights)
       weights = left * weights.sum() / jnp.maximum(left.sum(), 1e-9)
     return super().loss(backbone, params, batch, weights, key)
-
-  def found_labels(self, examples: Sequence[LinkingExample]) -> tuple[str, ...]:
-    """Returns no labels."""
-    return ()
-
-  def spread_by(self, example: LinkingExample) -> tuple[object, Collection[str]]:
-    """Returns the text of an example and its labels."""
-    return example.text, ()
 
   def for_training(self) -> Self:
     """Returns the task whose rows have random entities beside a sole one."""

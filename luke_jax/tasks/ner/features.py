@@ -53,6 +53,8 @@ class TokenizedDocument(NamedTuple):
   ends: np.ndarray
   reach: np.ndarray
   limits: CandidateLimits
+  number: int = 0  # of the example
+  targets: np.ndarray | None = None  # of candidates, if known
 
 
 def features(
@@ -84,7 +86,8 @@ def features(
         starts, ends = np.array(spans, np.int64).reshape(-1, 2).T
         document = document._replace(starts=starts, ends=ends)
       targets = None if example.spans is None else _targets(example, document, labels)
-      of_document = list(rows_of(processor, document, limits, number=number, targets=targets))
+      document = document._replace(number=number, targets=targets)
+      of_document = list(rows_of(processor, document))
       if spans is not None:
         _check_whole(of_document, example, 1 + len(limits.prompt))
       rows += of_document
@@ -196,33 +199,19 @@ def _targets(
   return targets
 
 
-def _rows(
-  processor: Processor,
-  document: TokenizedDocument,
-  limits: CandidateLimits,
-  *,
-  number: int,
-  targets: np.ndarray | None,
-) -> Iterator[Row]:
+def _rows(processor: Processor, document: TokenizedDocument) -> Iterator[Row]:
   """Yields the rows of each sentence, which share its candidates evenly."""
-  room = processor.max_length - SPECIAL
+  room, context = processor.max_length - SPECIAL, document.limits.context
   for begin, end, target in _parts(document, room):
-    bounds = window(target, len(document.ids), room) if limits.context else target
+    bounds = window(target, len(document.ids), room) if context else target
     first, last = np.searchsorted(document.starts, (begin, end)).tolist()
     for share in shares(first, last, processor.max_entity_length):
-      yield _row(processor, document, bounds, share, number=number, targets=targets)
+      yield _row(processor, document, bounds, share)
 
 
-def _rows_of_windows(
-  processor: Processor,
-  document: TokenizedDocument,
-  limits: CandidateLimits,
-  *,
-  number: int,
-  targets: np.ndarray | None,
-) -> Iterator[Row]:
+def _rows_of_windows(processor: Processor, document: TokenizedDocument) -> Iterator[Row]:
   """Yields a row for each window, with the candidates that are nearer its middle than another's."""
-  room, first = room_of(processor, limits), document.first
+  room, first = room_of(processor, document.limits), document.first
   twice = first[document.starts] + first[document.ends]  # the middles of candidates, doubled
   for begin, end in itertools.pairwise(document.stretches.tolist()):
     lefts, width = windows(int(first[end] - first[begin]), room)
@@ -234,18 +223,11 @@ def _rows_of_windows(
     for left, chosen in zip(lefts.tolist(), np.split(inside.start + order, cuts), strict=True):
       most = len(chosen) if processor.entity_reading == "none" else processor.max_entity_length
       for share in shares(0, len(chosen), most):
-        bounds = left, left + width
-        yield _row(processor, document, bounds, chosen[share], number=number, targets=targets)
+        yield _row(processor, document, (left, left + width), chosen[share])
 
 
 def _row(
-  processor: Processor,
-  document: TokenizedDocument,
-  bounds: Bounds,
-  share: slice | np.ndarray,
-  *,
-  number: int,
-  targets: np.ndarray | None,
+  processor: Processor, document: TokenizedDocument, bounds: Bounds, share: slice | np.ndarray
 ) -> Row:
   special, (left, right), limits = processor.tokenizer.special, bounds, document.limits
   start = [special.start, *limits.prompt]
@@ -254,13 +236,13 @@ def _row(
   masks = np.full(len(words), processor.entity_vocab.mask_id, np.int32)
   before = 1 + len(limits.prompt) - left
   tokens = (document.first[words] + before).astype(np.int32)
-  labels = None if targets is None else targets[share]
+  labels = None if document.targets is None else document.targets[share]
   extra = None
   if limits.marked:
     first = document.first[:-1][np.diff(document.first) > 0]
     extra = {WORD_STARTS: np.zeros(len(ids), np.int32)}
     extra[WORD_STARTS][first[(first >= left) & (first < right)] + before] = 1
-  return Row(number, ids.astype(np.int32), masks, tokens, labels, words, extra=extra)
+  return Row(document.number, ids.astype(np.int32), masks, tokens, labels, words, extra=extra)
 
 
 def room_of(processor: Processor, limits: CandidateLimits) -> int:

@@ -11,7 +11,7 @@ from luke_jax.errors import check_whole
 from luke_jax.formats.files import Faults
 from luke_jax.models.system import Backbone
 from luke_jax.nn.losses import IGNORED
-from luke_jax.tasks.contract import RowLogits, TextTask
+from luke_jax.tasks.contract import RowLogits, TextTask, room_by_fields
 from luke_jax.tasks.known import task_class
 from luke_jax.tasks.ner import features, files, score
 from luke_jax.tasks.ner.columns import check_names
@@ -52,6 +52,8 @@ class NamedEntities(files.NamesOfFiles, TextTask[NamesExample, list[Span]]):
   english_start: ClassVar[str] = "labels"
   metric: ClassVar[str] = "f1"
   heads: ClassVar[tuple[str, ...]] = ("span",)
+  sizes = property(room_by_fields)
+  authors_rows: ClassVar[int | None] = 2
   by_length: ClassVar[bool] = False  # candidates of short sentences would count for more
   text_task: ClassVar[ProcessorTask | None] = "entity_span_classification"
 
@@ -75,16 +77,6 @@ class NamedEntities(files.NamesOfFiles, TextTask[NamesExample, list[Span]]):
     if cls is not NamedEntities:
       return spans
     return spans | tags if backbone.entities else tags | spans
-
-  @property
-  def micro_batch(self) -> int | None:
-    """Returns the rows of a micro-batch in the authors' runs, whose losses are means of means."""
-    return 2 if self.authors else None
-
-  @property
-  def sizes(self) -> Sizes:
-    """Returns a row's room for words, for entities and for the pieces of a mention."""
-    return Sizes(self.words, self.entities, self.mention)
 
   def scores_all_spans(self, backbone: Backbone) -> bool:
     """Returns whether candidates are not read as entities."""

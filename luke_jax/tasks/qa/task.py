@@ -7,7 +7,7 @@ import dataclasses
 import functools
 import itertools
 import math
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import ClassVar, Literal, NamedTuple, Self
 
 import jax
@@ -21,14 +21,15 @@ from luke_jax.models.system import Backbone
 from luke_jax.nn.losses import IGNORED, target_weights
 from luke_jax.pipeline.reads import Reads, cached
 from luke_jax.tasks.answers import check_language
-from luke_jax.tasks.contract import RowLogits, TextTask, outputs_of
+from luke_jax.tasks.contract import RowLogits, TextTask, Unlabelled, outputs_of, room_by_fields
+from luke_jax.tasks.label_checks import check_none
 from luke_jax.tasks.predictions import Answer
 from luke_jax.tasks.qa import features, score
 from luke_jax.tasks.qa.features import Window
 from luke_jax.tasks.qa.files import COLUMNS, EntityReference, QuestionExample, parse, read
 from luke_jax.text import Processor, Row
 from luke_jax.text.rows import Sizes
-from luke_jax.training.task import Batch, Params
+from luke_jax.training.task import Batch, Params, Tree
 from luke_jax.wiki.mentions import (
   TABLE,
   BuiltPages,
@@ -150,7 +151,7 @@ def _with_probabilities(
 
 
 @dataclasses.dataclass(frozen=True)
-class QuestionAnswering(TextTask[QuestionExample, list[Answer]]):
+class QuestionAnswering(Unlabelled, TextTask[QuestionExample, list[Answer]]):
   """Finds the stretch of a passage that answers a question (paper §4.5)."""
 
   # The folder of luke-jax wiki mentions that links texts which come without entities.
@@ -176,12 +177,13 @@ class QuestionAnswering(TextTask[QuestionExample, list[Answer]]):
   fields: ClassVar[Mapping[str, object]] = {"question": "Where does Ana live?"}
   metric: ClassVar[str] = "f1"
   heads: ClassVar[tuple[str, ...]] = ("answer",)
+  sizes = property(room_by_fields)
+  authors_rows: ClassVar[int | None] = 2
   entity_table: ClassVar[Literal["special", "whole"]] = "whole"
 
   def __post_init__(self) -> None:
     super().__post_init__()
-    if self.labels:
-      raise InputError(f"labels: {', '.join(self.labels)}; expected none, for tokens are scored")
+    check_none(self.labels, "for tokens are scored")
     check_whole(0, question_words=self.question_words)
     check_whole(1, stride=self.stride)
     check_language(self.language, "language")
@@ -192,16 +194,6 @@ class QuestionAnswering(TextTask[QuestionExample, list[Answer]]):
   def for_predictions(self) -> Self:
     """Returns the task, which reads questions whole."""
     return dataclasses.replace(self, question_words=0)
-
-  @property
-  def micro_batch(self) -> int | None:
-    """Returns the rows of a micro-batch in the authors' runs, whose losses are means of means."""
-    return 2 if self.authors else None
-
-  @property
-  def sizes(self) -> Sizes:
-    """Returns a row's room for words, for entities and for the pieces of a mention."""
-    return Sizes(self.words, self.entities, self.mention)
 
   parse = staticmethod(parse)
   evaluate = staticmethod(score.evaluate)
@@ -217,12 +209,7 @@ class QuestionAnswering(TextTask[QuestionExample, list[Answer]]):
     return jnp.stack([target_weights(labelled[:, i], rows) for i in range(2)], axis=-1)
 
   def loss(
-    self,
-    backbone: Backbone,
-    params: Params,
-    batch: Batch,
-    weights: jax.Array,
-    key: jax.Array | None,
+    self, backbone: Backbone, params: Params, batch: Batch, weights: Tree, key: jax.Array | None
   ) -> tuple[jax.Array, dict[str, jax.Array]]:
     """Returns half the sum of the losses of starts and ends."""
     outputs = outputs_of(self, backbone, params, batch, key)
@@ -234,14 +221,6 @@ class QuestionAnswering(TextTask[QuestionExample, list[Answer]]):
   def read(self, path: Path, faults: Faults) -> list[QuestionExample]:
     """Reads the examples of a file."""
     return read(path, faults, self.language)
-
-  def found_labels(self, examples: Sequence[QuestionExample]) -> tuple[str, ...]:
-    """Returns no labels."""
-    return ()
-
-  def spread_by(self, example: QuestionExample) -> tuple[object, Collection[str]]:
-    """Returns the text of an example and its labels."""
-    return example.text, ()
 
   def check_example(self, example: QuestionExample) -> None:
     """Raises InputError for an example without answers, unless it may have none."""

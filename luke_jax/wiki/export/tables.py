@@ -2,12 +2,11 @@
 
 import contextlib
 import dataclasses
-import importlib.resources
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Literal
 
 from luke_jax.errors import InputError, not_installed
-from luke_jax.files import Path, whole
+from luke_jax.files import Path, packaged, whole
 from luke_jax.files.copies import local
 from luke_jax.formats.files import json_object
 from luke_jax.formats.shards import rows, written
@@ -209,8 +208,7 @@ def card(site: Mapping[str, Any], done: Done, form: Form, items: bool) -> str:
     for table, of in tables.items()
   ]
   licence = "cc-by-sa-4.0" if name == f"{language}wiki" else "other"
-  template = importlib.resources.files("luke_jax.wiki.export").joinpath("card.md")
-  about = template.read_text("utf-8").format(
+  about = packaged("wiki/export/card.md").format(
     name=name,
     language=language,
     licence=licence,

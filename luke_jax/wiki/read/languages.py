@@ -1,8 +1,9 @@
 """Names that differ between languages, from `languages.toml`: of namespaces, templates, wikis."""
 
-import importlib.resources
 import tomllib
 from typing import NamedTuple
+
+from luke_jax.files import packaged
 
 # MediaWiki's own names, which every wiki accepts beside its local ones.
 CANONICAL_NAMESPACES = {"media": -2, "special": -1, "talk": 1, "user": 2, "user talk": 3}
@@ -32,9 +33,7 @@ class Language(NamedTuple):
   infoboxes: tuple[str, ...] = ()
 
 
-_TABLES = tomllib.loads(
-  importlib.resources.files("luke_jax.wiki.read").joinpath("languages.toml").read_text("utf-8")
-)
+_TABLES = tomllib.loads(packaged("wiki/read/languages.toml"))
 LANGUAGES = {
   code: Language(**{kind: tuple(names) for kind, names in of_one.items()})
   for code, of_one in _TABLES["languages"].items()

@@ -87,20 +87,13 @@ class PageText(NamedTuple):
   disambiguation: bool
 
 
-def paragraphs(
+def read_wikitext(
   wikitext: str, site: Site, *, sections: bool = False, faults: Counter | None = None
-) -> list[Paragraph]:
+) -> PageText:
   """Returns the visible text of a page, line by line or section by section.
 
   `faults` counts by kind the markup that cannot be read, such as unclosed templates.
   """
-  return read_wikitext(wikitext, site, sections=sections, faults=faults).paragraphs
-
-
-def read_wikitext(
-  wikitext: str, site: Site, *, sections: bool = False, faults: Counter | None = None
-) -> PageText:
-  """Returns the visible text of a page, and whether it is a disambiguation."""
   faults = Counter() if faults is None else faults
   reader = _reader(site)
   sections_of_lines: list[_Section] = [("", [])]

@@ -1,11 +1,11 @@
 """The texts of templates, from `templates.toml`, which says what each shows of its parameters."""
 
-import importlib.resources
 import re
 import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
+from luke_jax.files import packaged
 from luke_jax.wiki.read.dump import Site, folded
 from luke_jax.wiki.read.markup_removal import GAP
 
@@ -30,9 +30,7 @@ Parameters = Mapping[str, str]  # what is given of parameters, by name or number
 _Slot = Callable[[Parameters], str | None]
 Rows = dict[str, list[str]]
 
-_TABLES = tomllib.loads(
-  importlib.resources.files("luke_jax.wiki.read").joinpath("templates.toml").read_text("utf-8")
-)
+_TABLES = tomllib.loads(packaged("wiki/read/templates.toml"))
 EVERYWHERE: Rows = _TABLES["everywhere"]
 IN_ONE: dict[str, Rows] = _TABLES["of"]
 _CODES = _TABLES["languages"].pop("codes").split()

@@ -123,7 +123,9 @@ def read_documents(
   """
   faults = Counter() if faults is None else faults
   read = {"doc": _in_tags, "json": _in_json, "parquet": _in_parquet, "folder": _in_files}[part.form]
-  for where, document in read(part, faults):
+  for where, document in read(part):
+    if isinstance(document, Document) and "\ufffd" in document.text:
+      faults["invalid UTF-8"] += 1
     if isinstance(document, Document) and document.title.strip():
       yield document
     elif skip_bad:
@@ -229,12 +231,12 @@ def _lines(part: TextPart) -> Iterator[tuple[str, str, bool]]:
       skip, at = False, at + len(line) + 1
 
 
-def _in_tags(part: TextPart, faults: Counter) -> _Read:
+def _in_tags(part: TextPart) -> _Read:
   head, place, body = "", "", []
   for where, line, is_ours in _lines(part):
     begins = line.lstrip("\ufeff").startswith("<doc ")
     if head and (begins or line.strip() == "</doc>"):
-      yield place, _checked(_tagged(head, body), faults) if not begins else "no </doc> at its end"
+      yield place, _tagged(head, body) if not begins else "no </doc> at its end"
       head, body = "", []
     if begins and is_ours:
       head, place = line, where
@@ -261,12 +263,12 @@ def _identified(id: str, title: str, text: str) -> Document:
   return Document(None, title, text, id or None)
 
 
-def _in_json(part: TextPart, faults: Counter) -> _Read:
+def _in_json(part: TextPart) -> _Read:
   for where, line, is_ours in _lines(part):
     if not is_ours:
       return
     if line.strip():
-      yield where, _checked(_from_json(line), faults)
+      yield where, _from_json(line)
 
 
 def _from_json(line: str) -> Document | str:
@@ -284,7 +286,7 @@ def _from_object(value: dict[str, Any]) -> Document | str:
   return _identified("" if id is None else str(id), title, text)
 
 
-def _in_parquet(part: TextPart, faults: Counter) -> _Read:
+def _in_parquet(part: TextPart) -> _Read:
   with _parquet(part.path) as file:
     columns = [name for name in ("id", "title", "text") if name in file.schema_arrow.names]
     if not {"title", "text"} <= set(columns):
@@ -294,18 +296,12 @@ def _in_parquet(part: TextPart, faults: Counter) -> _Read:
     for batch in file.iter_batches(_ROWS, row_groups=groups, columns=columns) if groups else ():
       for row in batch.to_pylist():
         where = f"{part.path}: row groups from {part.start}: {row['title']!r:.60}"
-        yield where, _checked(_from_object(row), faults)
+        yield where, _from_object(row)
 
 
-def _in_files(part: TextPart, faults: Counter) -> _Read:
+def _in_files(part: TextPart) -> _Read:
   for name in part.names:
     path = part.path / name
     title = unquote(name.rpartition("/")[2].removesuffix(_SUFFIX)).replace("_", " ")
     text = path.read_bytes().decode(errors="replace").removeprefix("\ufeff")
-    yield str(path), _checked(Document(None, title, text.replace("\r\n", "\n")), faults)
-
-
-def _checked(document: Document | str, faults: Counter) -> Document | str:
-  if isinstance(document, Document) and "\ufffd" in document.text:
-    faults["invalid UTF-8"] += 1
-  return document
+    yield str(path), Document(None, title, text.replace("\r\n", "\n"))

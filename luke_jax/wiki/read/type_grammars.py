@@ -1,9 +1,10 @@
 """Words of each language before, within and after the phrase that states a page's type."""
 
-import importlib.resources
 import re
 import tomllib
 from typing import NamedTuple
+
+from luke_jax.files import packaged
 
 
 class Grammar(NamedTuple):
@@ -36,9 +37,7 @@ class Grammar(NamedTuple):
   others: re.Pattern  # phrases that are said of others than the page
 
 
-_WORDS = tomllib.loads(
-  importlib.resources.files("luke_jax.wiki.read").joinpath("type_words.toml").read_text("utf-8")
-)
+_WORDS = tomllib.loads(packaged("wiki/read/type_words.toml"))
 
 
 def _any_of(name: str) -> str:

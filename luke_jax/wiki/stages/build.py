@@ -5,7 +5,7 @@ import hashlib
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal, get_args
 
-from luke_jax.errors import InputError
+from luke_jax.errors import InputError, check_whole
 from luke_jax.files import Path, read_json, sha256, write_json
 from luke_jax.files.locks import locked
 from luke_jax.pipeline.metadata import tokenizer_hash
@@ -174,8 +174,7 @@ def _checked(settings: Settings, folder: Path) -> tuple[BuildSource, str]:
     ("--min-count", selection.min_count, 0),
     ("--seed", settings.seed, 0),
   ):
-    if value < least:
-      raise InputError(f"{name}: {value}; expected a whole number from {least}")
+    check_whole(least, **{name: value})
   for name, value, least in (
     ("--max-entities", limits.max_entities, 1),
     ("--max-mention", limits.max_mention, 1),

@@ -59,10 +59,6 @@ class StringTable:
       slot += 1
     return ABSENT
 
-  def indices(self, strings: Iterable[str]) -> np.ndarray:
-    """Returns the numbers of many strings, int32."""
-    return np.fromiter(map(self.index, strings), np.int32)
-
   def _bytes(self, index: int) -> bytes:
     return self._blob[self._offset_view[index] : self._offset_view[index + 1]]
 

@@ -2,8 +2,9 @@ from collections import Counter
 
 import pytest
 import wiki_site
+from wiki_site import paragraphs
 
-from luke_jax.wiki.read.markup import Paragraph, paragraphs, read_wikitext
+from luke_jax.wiki.read.markup import Paragraph, read_wikitext
 
 EN = wiki_site.site("en")
 

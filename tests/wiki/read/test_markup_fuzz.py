@@ -6,8 +6,7 @@ import pytest
 import wiki_site
 from hypothesis import given
 from hypothesis import strategies as st
-
-from luke_jax.wiki.read.markup import paragraphs
+from wiki_site import paragraphs
 
 EN, ZH = wiki_site.site("en"), wiki_site.site("zh")
 FRAGMENTS = (

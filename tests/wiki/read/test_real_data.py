@@ -5,9 +5,9 @@ import time
 from collections import Counter
 
 import pytest
+from wiki_site import paragraphs
 
 from luke_jax.wiki.read.dump import read_pages, read_site, split_dumps
-from luke_jax.wiki.read.markup import paragraphs
 from luke_jax.wiki.read.pages import page_from_raw
 from luke_jax.wiki.read.templates import Templates
 from luke_jax.wiki.read.texts import page_from_document, read_documents, split_texts

@@ -3,15 +3,14 @@
 import dataclasses
 import random
 
-import numpy as np
 import pytest
-from wiki_builds import contents, made
+from wiki_builds import contents, made, origins
 
 from luke_jax.pipeline.stored import StoredRecords
 from luke_jax.wiki.stages import shuffle_stage, stage
 from luke_jax.wiki.stages.engines import local
 from luke_jax.wiki.stages.page_stage import shard_path
-from luke_jax.wiki.stages.shuffle_stage import Scatter, permuted, read_scattered
+from luke_jax.wiki.stages.shuffle_stage import Scatter, read_scattered
 from luke_jax.wiki.stages.stage import Stage, finish
 
 SIZES, PER_FILE, SEED = (7, 0, 50, 31, 1, 90, 0, 21), 17, 3
@@ -46,10 +45,10 @@ def test_every_record_is_in_its_place(most, held, source, tmp_path, monkeypatch)
   place, records = source
   folder = scattered(tmp_path / "scattered", place)
   assert len(list(folder.glob("*.array_record"))) == min(most, len(SIZES))
-  origins = permuted(np.arange(len(records)), len(records), SEED).tolist()
+  order = origins(len(records), SEED).tolist()
   for file in range(FILES):
     rows = list(read_scattered(folder, file, FILES))
-    expected = [records[origin] for origin in origins[file * PER_FILE : (file + 1) * PER_FILE]]
+    expected = [records[origin] for origin in order[file * PER_FILE : (file + 1) * PER_FILE]]
     assert [record for _, record in sorted(rows)] == expected
     assert sorted(number for number, _ in rows) == list(range(len(expected)))
 
@@ -97,7 +96,7 @@ def test_a_build_leaves_the_records_in_the_order_of_the_permutation(built, setti
     for record in stage.read_records(path, size)
   ]
   after = [record.to_bytes() for record in StoredRecords(str(built.folder / "pretraining"))]
-  order = permuted(np.arange(len(before)), len(before), 5)
+  order = origins(len(before), 5)
   assert after == [before[origin] for origin in order.tolist()]
 
 
