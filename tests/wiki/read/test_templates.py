@@ -4,8 +4,8 @@ import pytest
 import wiki_site
 from hypothesis import given
 from hypothesis import strategies as st
+from wiki_site import paragraphs
 
-from luke_jax.wiki.read.markup import paragraphs
 from luke_jax.wiki.read.templates import EVERYWHERE, IN_ONE, Templates
 
 SITES = {language: wiki_site.site(language) for language in ("en", "de", "fr", "es", "ja", "nl")}
