@@ -166,8 +166,8 @@ def named_directory(path: Path) -> Path:
     return fetched(path)
   if str(path) in PUBLISHED:
     return published(str(path))
-  if path.parent == Path(english.NAME):
-    return english.directory(path.name)
+  if str(path.parent) in english.BOXES:
+    return english.directory(path.name, str(path.parent))
   raise no_model(path)
 
 

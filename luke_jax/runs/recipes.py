@@ -73,8 +73,9 @@ def chosen_experiment(
 ) -> Chosen:
   """Returns the experiment of a task, as `task_experiment` does, with the reasons for it."""
   chosen = _class_of(kind)
-  of_box = chosen.english_start and start == Path(english.NAME)
-  begun = english.directory(chosen.english_start) if of_box else model_directory(start)
+  of_box = chosen.english_start and str(start) in english.BOXES
+  task_start = (chosen.english_start, str(start))
+  begun = english.directory(*task_start) if of_box else model_directory(start)
   weights = start_weights(begun)
   backbone = read_backbone(weights, system)
   chosen, assignments = in_form(chosen, backbone, assignments)

@@ -1,37 +1,50 @@
 """The models in the box: small, of the backbone that `luke-jax get` fetches, and right."""
 
 import json
-from pathlib import Path
 
 import pytest
 from safetensors import safe_open
 
 import luke_jax
 from luke_jax import english
-from luke_jax.convert.published import ENGLISH, WEIGHTS
+from luke_jax.convert.published import PUBLISHED, WEIGHTS
+from luke_jax.convert.reading import named_directory
 from luke_jax.convert.tensors import ADAPTER, CHECKSUMS
+from luke_jax.errors import InputError
+from luke_jax.files import Path as AnyPath
 
-MOST = 8_000_000  # bytes of all
+MOST = {"english": 8_000_000, "english-base": 14_000_000}  # bytes of all in a box
+MOST_OF_BASE = 6_000_000  # bytes of one
 TEXT = "Marie Curie and her husband Pierre Curie worked in Paris."
 
 
-def test_all_of_them_are_small_and_of_the_english_backbone():
-  folder, every = Path(english.__file__).parent, (*english.TASKS, english.LINKING)
-  assert sum(file.stat().st_size for file in folder.rglob("*") if file.is_file()) < MOST
+@pytest.mark.parametrize("box", english.BOXES)
+def test_all_of_them_are_small_and_of_the_boxs_backbone(box):
+  folder, every = english.BOXES[box]
+  sizes = {x: sum(file.stat().st_size for file in (folder / x).iterdir()) for x in every}
+  assert sum(sizes.values()) < MOST[box] and max(sizes.values()) < MOST_OF_BASE
   assert {path.name for path in folder.iterdir() if (path / "config.json").is_file()} == set(every)
   for task in every:
-    config = json.loads((english.directory(task) / "config.json").read_text("utf-8"))
-    assert config["luke_jax"]["adapter"]["backbone"]["sha256"] == ENGLISH.files[WEIGHTS]
+    directory = named_directory(AnyPath(box) / task)
+    assert english.named(directory) == f"{box}/{task}"
+    config = json.loads((directory / "config.json").read_text("utf-8"))
+    assert config["luke_jax"]["adapter"]["backbone"]["sha256"] == PUBLISHED[box].files[WEIGHTS]
     assert config["luke_jax"]["task"] == task
     if task == "ner":  # documents are read as its sentences were
       trained = config["luke_jax"]["run"]["settings"]["task.words"]
       assert config["luke_jax"]["settings"]["window"] == trained
-    with safe_open(english.directory(task) / ADAPTER, framework="np") as file:
+    with safe_open(directory / ADAPTER, framework="np") as file:
       assert CHECKSUMS in file.metadata()  # without them damage would go unnoticed
-    card = (english.directory(task) / "README.md").read_text("utf-8")
+    card = (directory / "README.md").read_text("utf-8")
     assert "license: apache-2.0" in card and "/root" not in card
     licence = card.partition("## Licence\n")[2]
-    assert config["luke_jax"]["run"]["data_licence"] in licence and "../NOTICE.md" in licence
+    assert config["luke_jax"]["run"]["data_licence"] in licence and "NOTICE.md" in licence
+
+
+def test_another_task_of_a_box_is_refused_with_what_there_is():
+  expected = "english-base/linking: no such model; expected one of english-base/ner, "
+  with pytest.raises(InputError, match=expected):
+    named_directory(AnyPath("english-base/linking"))
 
 
 @pytest.mark.slow
