@@ -119,7 +119,7 @@ def filled(folder: Path) -> Iterator[Path]:
   if not in_bucket(folder):
     yield folder
     for path in folder.iterdir():
-      if path.is_file():
+      if path.is_file() and not is_part(path):  # that of another worker may go at any moment
         sync(path)
     sync(folder)
     return

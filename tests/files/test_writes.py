@@ -4,6 +4,7 @@ import errno
 
 import pytest
 
+from luke_jax import files
 from luke_jax.files import whole, write_json, written
 
 
@@ -26,3 +27,13 @@ def test_files_written_in_a_block_are_known(tmp_path):
       part.write_text("b")
   write_json(tmp_path / "after.json", 1)
   assert paths == [tmp_path / "a.json", tmp_path / "b.txt"]
+
+
+def test_what_other_processes_write_into_a_folder_meanwhile_is_left_to_them(tmp_path, monkeypatch):
+  """It may get its name, and so be gone under the one that it had, before it is opened."""
+  seen = []
+  monkeypatch.setattr(files, "sync", seen.append)
+  with files.filled(tmp_path) as folder:
+    for name in ("mine.json", "records.4ce4f035.part.array_record"):
+      (folder / name).touch()
+  assert seen == [tmp_path / "mine.json", tmp_path]
