@@ -27,7 +27,7 @@ _OUTPUTS |= {PARQUET: PARQUET, ARROW: PARQUET}
 _READ = 256  # rows of a table, at most, that are read together
 DIGITS = 4  # of scores after the point
 SHARD = 2**22  # bytes of the file that a shard has at least, if that has more than twice as many
-_LINE = 2**20  # bytes of a line that are read at once
+_READ_BYTES = 2**16  # in which the end of a line is looked for
 _LARGE = "-{:05}-of-{:05}"  # after the name of a large file, of each of its shards
 
 
@@ -156,8 +156,9 @@ class _Lines(io.RawIOBase):
     if not place:
       return file.seek(0, io.SEEK_SET if place == 0 else io.SEEK_END)
     file.seek(place - 1)
-    while (read := file.readline(_LINE)) and not read.endswith(b"\n"):
-      pass
+    while read := file.read(_READ_BYTES):
+      if (end := read.find(b"\n") + 1) > 0:
+        return file.seek(file.tell() - len(read) + end)
     return file.tell()
 
   def readable(self) -> bool:

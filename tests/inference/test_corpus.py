@@ -409,7 +409,8 @@ def test_workers_give_the_same_bytes_and_a_killed_run_goes_on(model, files):
 
 
 @pytest.mark.slow
-def test_a_corpus_in_a_bucket(model, files, bucket, cloud_storage):
+def test_a_corpus_in_a_bucket(model, files, bucket, cloud_storage, monkeypatch):
+  monkeypatch.setattr(forms, "SHARD", 40)  # so that each file has several
   assert predict(model, files, "--output", "here/") == 0
   for path in files.rglob("*"):
     if path.is_file():
