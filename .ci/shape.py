@@ -13,7 +13,7 @@ from pathlib import Path
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 VAGUE = ("found", "known", "own", "given", "left", "whole", "kept")  # as names of values
 SHORT = 12  # lines of a function
-MOST_LINES, MOST_MODULES, MOST_OF_FILE, MOST_OF_FUNCTION = 61_410, 332, 400, 60
+MOST_LINES, MOST_MODULES, MOST_OF_FILE, MOST_OF_FUNCTION = 61_440, 332, 400, 60
 
 
 def read(package):

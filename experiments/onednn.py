@@ -5,7 +5,8 @@
 The operands of products are rounded to bfloat16, all else is in float32: as in mixed precision.
 XLA has no such product for AMX, so it is PyTorch's, of oneDNN, called from XLA's program by a
 library that g++ builds once from onednn.cc. Needs torch, g++ and Linux. The models in the box over
-MPNet were trained so: on one core of an Intel Xeon at 515 tokens a second, and at 245 without.
+MPNet were trained so, on a core of an Intel Xeon at 416 tokens a second, and 251 without; 515 with
+MALLOC_MMAP_MAX_=0 MALLOC_TRIM_THRESHOLD_=100000000000 MALLOC_ARENA_MAX=1, as these were.
 """
 
 import ctypes

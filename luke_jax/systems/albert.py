@@ -89,6 +89,11 @@ class AlbertConfig(BertConfig):
     own: list[Key] = [*project, *of_layer]
     return keys_of(cls.name, cls.names, kind, own=own)
 
+  @property
+  def embedding_width(self) -> int:
+    """Returns the width of the tables of words, positions and types."""
+    return self.embedding_size
+
 
 def _sizes(width: int, layers: int, heads: int) -> dict[str, Any]:
   names = ("hidden_size", "num_hidden_layers", "num_attention_heads", "intermediate_size")

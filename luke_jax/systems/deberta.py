@@ -301,6 +301,11 @@ class DebertaConfig(BertConfig):
       raise InputError(f"conv_kernel_size: {self.conv_kernel_size}; expected 0 or an odd number")
 
   @property
+  def embedding_width(self) -> int:
+    """Returns the width of the tables of words, positions and types."""
+    return self.embedding_size
+
+  @property
   def reach(self) -> int:
     """Returns the distance from which all are one."""
     return self.max_relative_positions or self.max_position_embeddings

@@ -48,6 +48,11 @@ class ElectraConfig(BertConfig):
   pooler_act: ClassVar[Activation | None] = "gelu"
   words_activation: ClassVar[Activation | None] = "gelu"
 
+  @property
+  def embedding_width(self) -> int:
+    """Returns the width of the tables of words, positions and types."""
+    return self.embedding_size
+
   def head_dropout(self, kind: str) -> float:
     """Returns the share of the states that a kind of head drops in training."""
     return self.summary_last_dropout if kind == "choice" else super().head_dropout(kind)

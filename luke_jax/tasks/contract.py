@@ -87,8 +87,6 @@ class TextTask(Settings, Generic[Example, Prediction]):
   fit_head: bool = False  # begin with a head fitted in closed form to the states of the start
 
   metric: ClassVar[str]  # that selects a checkpoint
-  # Of a micro-batch in the authors' runs, whose losses are means of means.
-  authors_rows: ClassVar[int | None] = None
   text_task: ClassVar[ProcessorTask | None] = None  # of the processor
   # Words that the task adds, and those whose rows they start from.
   new_words: ClassVar[Mapping[str, str]] = {}
@@ -230,7 +228,7 @@ class TextTask(Settings, Generic[Example, Prediction]):
   @property
   def micro_batch(self) -> int | None:
     """Returns the number of rows over which losses are averaged first; None: over all at once."""
-    return self.authors_rows if getattr(self, "authors", False) else None
+    return None
 
   @property
   def extra_inputs(self) -> tuple[ExtraInputs, ...]:

@@ -179,7 +179,7 @@ class BertConfig(System):
   @property
   def embedding_width(self) -> int:
     """Returns the width of the tables of words, positions and types."""
-    return getattr(self, "embedding_size", self.hidden_size)
+    return self.hidden_size
 
   @property
   def decoders(self) -> Decoders:

@@ -131,7 +131,6 @@ class ClozeAnswering(Unlabelled, TextTask[ClozeExample, list[Answer]]):
   metric: ClassVar[str] = "exact_match"
   heads: ClassVar[tuple[str, ...]] = ("cloze",)
   sizes = property(room_by_fields)
-  authors_rows: ClassVar[int | None] = 1
   # In the order of the authors' models.
   new_words: ClassVar[Mapping[str, str]] = {
     HIGHLIGHT_WORD: "@",
@@ -145,6 +144,11 @@ class ClozeAnswering(Unlabelled, TextTask[ClozeExample, list[Answer]]):
     check_whole(1, stride=self.stride)
     if self.entities < 2:
       raise InputError(f"entities: {self.entities}; expected 2 at least, the gap and a candidate")
+
+  @property
+  def micro_batch(self) -> int | None:
+    """Returns the rows of a micro-batch in the authors' runs, whose losses are means of means."""
+    return 1 if self.authors else None
 
   read = staticmethod(read)
   parse = staticmethod(parse)

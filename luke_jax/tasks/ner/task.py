@@ -53,7 +53,6 @@ class NamedEntities(files.NamesOfFiles, TextTask[NamesExample, list[Span]]):
   metric: ClassVar[str] = "f1"
   heads: ClassVar[tuple[str, ...]] = ("span",)
   sizes = property(room_by_fields)
-  authors_rows: ClassVar[int | None] = 2
   by_length: ClassVar[bool] = False  # candidates of short sentences would count for more
   text_task: ClassVar[ProcessorTask | None] = "entity_span_classification"
 
@@ -65,6 +64,11 @@ class NamedEntities(files.NamesOfFiles, TextTask[NamesExample, list[Span]]):
       check_whole(1, span_pieces=self.span_pieces)
     check_whole(LEAST_PIECES_OF_WINDOW, window=self.window)
     object.__setattr__(self, "window", min(self.window, self.words))
+
+  @property
+  def micro_batch(self) -> int | None:
+    """Returns the rows of a micro-batch in the authors' runs, whose losses are means of means."""
+    return 2 if self.authors else None
 
   @classmethod
   def forms(cls, backbone: Backbone) -> Mapping[str, type[TextTask]]:

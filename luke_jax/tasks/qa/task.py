@@ -178,7 +178,6 @@ class QuestionAnswering(Unlabelled, TextTask[QuestionExample, list[Answer]]):
   metric: ClassVar[str] = "f1"
   heads: ClassVar[tuple[str, ...]] = ("answer",)
   sizes = property(room_by_fields)
-  authors_rows: ClassVar[int | None] = 2
   entity_table: ClassVar[Literal["special", "whole"]] = "whole"
 
   def __post_init__(self) -> None:
@@ -190,6 +189,11 @@ class QuestionAnswering(Unlabelled, TextTask[QuestionExample, list[Answer]]):
     check_whole(1, answer_words=self.answer_words, n_best=self.n_best)
     if not math.isfinite(self.null_threshold):
       raise InputError(f"null_threshold: {self.null_threshold!r}; expected a number")
+
+  @property
+  def micro_batch(self) -> int | None:
+    """Returns the rows of a micro-batch in the authors' runs, whose losses are means of means."""
+    return 2 if self.authors else None
 
   def for_predictions(self) -> Self:
     """Returns the task, which reads questions whole."""

@@ -39,7 +39,6 @@ class RelationClassification(MarkedEntities, TextTask[RelationExample, Relation]
   fields: ClassVar[Mapping[str, object]] = {"head": [0, 3], "tail": [13, 18]}
   metric: ClassVar[str] = "f1"
   heads: ClassVar[tuple[str, ...]] = ("pair",)
-  authors_rows: ClassVar[int | None] = 4
   text_task: ClassVar[ProcessorTask | None] = "entity_pair_classification"
   new_words: ClassVar[Mapping[str, str]] = {"<ent>": "@", "<ent2>": "#"}
 
@@ -49,6 +48,11 @@ class RelationClassification(MarkedEntities, TextTask[RelationExample, Relation]
       raise InputError(
         f"negative: {self.negative!r}: no label; expected one of {', '.join(self.labels)}"
       )
+
+  @property
+  def micro_batch(self) -> int | None:
+    """Returns the rows of a micro-batch in the authors' runs, whose losses are means of means."""
+    return 4 if self.authors else None
 
   @property
   def no_relation(self) -> str | None:

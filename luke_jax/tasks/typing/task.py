@@ -37,7 +37,6 @@ class EntityTyping(MarkedEntities, TextTask[TypingExample, Types]):
   fields: ClassVar[Mapping[str, object]] = {"span": [0, 3]}
   metric: ClassVar[str] = "f1"
   heads: ClassVar[tuple[str, ...]] = ("entity",)
-  authors_rows: ClassVar[int | None] = 2
   text_task: ClassVar[ProcessorTask | None] = "entity_classification"
   new_words: ClassVar[Mapping[str, str]] = {"<ent>": "@", "<ent2>": "#"}
 
@@ -45,6 +44,11 @@ class EntityTyping(MarkedEntities, TextTask[TypingExample, Types]):
     super().__post_init__()
     if not math.isfinite(self.threshold):
       raise InputError(f"threshold: {self.threshold!r}; expected a number")
+
+  @property
+  def micro_batch(self) -> int | None:
+    """Returns the rows of a micro-batch in the authors' runs, whose losses are means of means."""
+    return 2 if self.authors else None
 
   def with_threshold(self, least: float) -> Self:
     """Returns the task with all types of this probability or more."""
