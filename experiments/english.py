@@ -296,6 +296,15 @@ ROWS = {
     f"task.train={','.join(TRAIN_FACTS + PHRASES)}",
     *("run.epochs=6", "run.evaluate_every=null", "run.best_metric=null"),
   ),
+  # `english-base/facts`, by the clock: documents twice, sentences, denied ones and some phrases.
+  "facts-base": english(
+    "English: facts",
+    on_mpnet(facts),
+    "MPNet, some phrases",
+    "task.train=datasets/redocred/train_mixed.jsonl",
+    "optimizer.adapter=12",
+    *("run.minutes=75", "run.evaluate_every=null", "run.best_metric=null"),
+  ),
   "relations-bert": english("English: relations", relations, "MiniLM"),
   "relations-luke": english("English: relations", as_system(relations, LukeConfig), LUKE),
   "relations-roberta": english(  # by bytes, more pieces
@@ -358,6 +367,16 @@ ROWS = {
     "running.dtype=float32",
     "optimizer.learning_rate=0.001",
     *("run.start=results/english/qa-box/seed-1", "run.epochs=1", "run.minutes=22"),
+  ),
+  # `english-base/qa`, by the clock, with a third of the made questions.
+  "qa-base": english(
+    "English: qa and none",
+    on_mpnet(qa),
+    "MPNet, mixed questions",
+    f"task.train={DATA}/qa/mixed_train.json",
+    *(f"task.{split}={DATA}/qa/all_{split}.json" for split in ("dev", "test")),
+    "task.unanswerable=true",
+    *("run.minutes=80", "run.evaluate_every=null", "run.best_metric=null"),
   ),
   "wnut17-bert": english(NAMES, wnut17, "BERT (MiniLM)"),
   "wnut17-luke": english(NAMES, as_system(wnut17, LukeConfig), "LUKE from MiniLM"),

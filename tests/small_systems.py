@@ -59,9 +59,9 @@ WITH_PROGRAM = [
 ]
 
 
-def drawn(system: System, kind: str) -> Model:
+def drawn(system: System, kind: str, **fields: Any) -> Model:
   """A small model of a system with a head of a kind, whose parameters are random."""
-  made = network(class_names(system)[kind], small(system), labels=3)
+  made = network(class_names(system)[kind], small(system, **fields), labels=3)
   rng = np.random.default_rng(0)
   shapes = abstract_params(made)
   return Model(

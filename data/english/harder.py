@@ -4,7 +4,8 @@
 
 Reads qa/all_train.json and qa/all_dev.json of FOLDER, datasets/english unless it is given, which
 data.english.unanswerable writes, and writes harder_train.json and harder_dev.json beside them:
-what has an answer, a third of what has none, and what the rules make. `english/ner` says which
+what has an answer, a third of what has none, and what the rules make. mixed_train.json has a third
+of the made ones, for a training by the clock. `english/ner` says which
 names of a passage are of one kind; near.tsv has words that are near each other and mean another
 thing, or the same; asks.tsv has questions about a name, with the beginnings of words that a passage
 has to lack. The way a question was made ends its id. Nobody has read these questions: some that
@@ -296,6 +297,11 @@ def main(folder: Path) -> None:
     ids = [q["id"] for a in found for p in a["paragraphs"] for q in p["qas"]]
     counts = Counter(id.rpartition("-")[2] if "-" in id else "as it is" for id in ids)
     print(f"{path}: {', '.join(f'{way} {count:,}' for way, count in counts.items())}")
+    if split == "train":
+      for paragraph in (paragraph for article in found for paragraph in article["paragraphs"]):
+        paragraph["qas"] = [q for q in paragraph["qas"] if "-" not in q["id"] or held_out(q["id"], 3)]
+      text = json.dumps({"version": "v2.0", "data": found}, ensure_ascii=False)
+      (folder / "mixed_train.json").write_text(text, "utf-8")
 
 
 if __name__ == "__main__":
