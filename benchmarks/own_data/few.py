@@ -5,12 +5,13 @@
     python benchmarks/own_data/few.py classification POOL TEST --set task.fit_head=false
 
 POOL and TEST are files of examples in JSON lines, such as files.py makes. Each seed draws so many
-examples of every label from POOL. `--setfit FOLDER` trains SetFit instead (`pip install setfit`,
+examples of every label from POOL; printed are the test score and the calibration error. `--setfit FOLDER` trains SetFit instead (`pip install setfit`,
 which no extra of this project has); FOLDER is a model of sentence-transformers.
 """
 
 import argparse
 import json
+import math
 import statistics
 import tempfile
 import time
@@ -29,6 +30,7 @@ def main() -> None:
   parser.add_argument("--model", type=Path, default=Path("english"))
   parser.add_argument("--examples", type=int, default=8)
   parser.add_argument("--seeds", type=int, nargs="+", default=[0, 1, 2, 3, 4])
+  parser.add_argument("--folds", type=int)
   parser.add_argument("--set", action="append", default=[])
   parser.add_argument("--setfit", default="")
   options = parser.parse_args()
@@ -36,10 +38,12 @@ def main() -> None:
   for seed in options.seeds:
     drawn = draw(read(options.pool), options.examples, seed)
     began = time.perf_counter(), time.process_time()
-    score = with_setfit(options, drawn, seed) if options.setfit else ours(options, drawn, seed)
+    scored = with_setfit if options.setfit else ours
+    score, error = scored(options, drawn, seed)
     wall, process = time.perf_counter() - began[0], time.process_time() - began[1]
     times = {"wall": round(wall, 1), "process": round(process, 1)}  # scoring the test included
-    print(json.dumps({"seed": seed, "score": round(100 * score, 1), **times}), flush=True)
+    told = {"seed": seed, "score": round(100 * score, 1), "calibration error": round(error, 3)}
+    print(json.dumps(told | times), flush=True)
     scores.append(100 * score)
   deviation = statistics.stdev(scores) if len(scores) > 1 else 0.0
   print(f"{statistics.mean(scores):.1f} ± {deviation:.1f}")
@@ -62,8 +66,8 @@ def draw(pool: list[dict[str, Any]], count: int, seed: int) -> list[dict[str, An
   return [pool[i] for i in np.concatenate(chosen)]
 
 
-def ours(options: argparse.Namespace, drawn: list[dict[str, Any]], seed: int) -> float:
-  """Returns the test score of what the command makes of examples."""
+def ours(options: argparse.Namespace, drawn: list[dict[str, Any]], seed: int) -> tuple[float, float]:
+  """Returns the test score and the calibration error of what the command makes of examples."""
   from luke_jax.files import Path as AnyPath
   from luke_jax.formats.files import Faults
   from luke_jax.inference.predicting import predictions
@@ -71,7 +75,8 @@ def ours(options: argparse.Namespace, drawn: list[dict[str, Any]], seed: int) ->
   from luke_jax.model import Model
   from luke_jax.runs.models import run_model
   from luke_jax.runs.recipes import task_experiment
-  from luke_jax.runs.training import run
+  from luke_jax.runs.training import cross_validated, run
+  from luke_jax.tasks.calibration import calibration_error
   from luke_jax.tasks.running import checked, read_examples
 
   with tempfile.TemporaryDirectory() as folder:
@@ -79,17 +84,21 @@ def ours(options: argparse.Namespace, drawn: list[dict[str, Any]], seed: int) ->
     file.write_text("".join(json.dumps(x) + "\n" for x in drawn), encoding="utf-8")
     files, settings = (AnyPath(file), None), [*options.set, f"run.seed={seed}"]
     chosen = task_experiment(options.task, files, options.model, settings)
-    run(chosen, AnyPath(folder) / "run")
+    if options.folds:
+      cross_validated(chosen, AnyPath(folder) / "run", options.folds)
+    else:
+      run(chosen, AnyPath(folder) / "run")
     model = Model.of(run_model(AnyPath(folder) / "run")[0])
   task, faults = task_of(model), Faults(skip=True)  # the few texts that are longer than a row
   examples = checked(task, read_examples(task, str(options.test), faults), faults)
   found = [x for _, x in predictions(model, task, examples, faults, file=str(options.test))]
-  scores = task.evaluate(examples, found).scores
-  return scores["accuracy" if options.task == "classification" else "f1"]
+  made = task.evaluate(examples, found)
+  score = made.scores["accuracy" if options.task == "classification" else "f1"]
+  return score, calibration_error(made.answers)
 
 
-def with_setfit(options: argparse.Namespace, drawn: list[dict[str, Any]], seed: int) -> float:
-  """Returns the test accuracy of SetFit with its default settings."""
+def with_setfit(options: argparse.Namespace, drawn: list[dict[str, Any]], seed: int) -> tuple[float, float]:
+  """Returns the test accuracy of SetFit with its default settings, and no calibration error."""
   from datasets import Dataset
   from setfit import SetFitModel, Trainer, TrainingArguments
 
@@ -100,7 +109,8 @@ def with_setfit(options: argparse.Namespace, drawn: list[dict[str, Any]], seed: 
     model = SetFitModel.from_pretrained(options.setfit)
     Trainer(model=model, args=settings, train_dataset=data).train()
   answers = model.predict([x["text"] for x in test])
-  return float(np.mean([str(answer) == label(x) for answer, x in zip(answers, test, strict=True)]))
+  right = [str(answer) == label(x) for answer, x in zip(answers, test, strict=True)]
+  return float(np.mean(right)), math.nan
 
 
 if __name__ == "__main__":

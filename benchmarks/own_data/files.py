@@ -1,9 +1,9 @@
-"""Texts with a label for few.py: domains of CrossNER's sentences, and topics of SIB-200's.
+"""Texts with a label for few.py: domains of CrossNER's sentences, topics of SIB-200's, and reviews.
 
     python benchmarks/own_data/files.py ../shared/data datasets/own_data
 
-The first folder has those of CrossNER and of SIB-200 as data/english/README.md and CONTRIBUTING.md
-name them. What is not there is left out.
+The first folder has those of CrossNER, of SIB-200 and of fine food as data/english/README.md and
+CONTRIBUTING.md name them. What is not there is left out.
 """
 
 import csv
@@ -14,7 +14,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 DOMAINS = ("ai", "literature", "music", "politics", "science")
-TOPICS = "siblings/zh_cls/sib200_zho_Hans"
+TOPICS, REVIEWS = "siblings/zh_cls/sib200_zho_Hans", "siblings/reviews/fine_food_1k"
+IN_POOL = 40  # reviews of each kind
 Example = dict[str, str]
 
 
@@ -46,10 +47,24 @@ def topics(folder: Path) -> tuple[list[Example], list[Example]]:
   return rows[:300], rows[300:]
 
 
+def reviews(folder: Path) -> tuple[list[Example], list[Example]]:
+  """Returns reviews of one and two stars, and as many of four and five: forty each, and the rest."""
+  lines = "".join(x.read_text(encoding="utf-8") for x in sorted(folder.glob("*.ss"))).splitlines()
+  rows: dict[str, list[Example]] = {"good": [], "poor": []}
+  for line in lines:
+    *_, stars, text = line.split("\t\t")
+    if stars != "3":
+      kind = "good" if stars in "45" else "poor"
+      rows[kind].append({"text": text.replace(" <sssss>", ""), "label": kind})
+  good, poor = (random.Random(0).sample(x, len(rows["poor"])) for x in rows.values())
+  return good[:IN_POOL] + poor[:IN_POOL], good[IN_POOL:] + poor[IN_POOL:]
+
+
 def main(data: Path, target: Path) -> None:
   """Writes two files for each set that is there."""
   target.mkdir(parents=True, exist_ok=True)
   known = {"domains": (domains, data / "crossner"), "topics": (topics, data / TOPICS)}
+  known["reviews"] = reviews, data / REVIEWS
   for name, (make, folder) in known.items():
     if folder.is_dir():
       for part, rows in zip(("pool", "test"), make(folder), strict=True):

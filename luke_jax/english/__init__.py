@@ -25,6 +25,12 @@ def directory(task: str, box: str = NAME) -> Path:
   return folder / task
 
 
+def beside(model: Path, task: str) -> Path:
+  """Returns the name of the model for a task in the box of a model, or else in the first."""
+  box = str(model.parent)
+  return Path(f"{box if box in BOXES else NAME}/{task}")
+
+
 def named(directory: Path) -> str:
   """Returns the name of a directory of a box, or the directory itself."""
   boxes = [box for box, (folder, _) in BOXES.items() if folder == directory.parent]

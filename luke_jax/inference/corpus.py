@@ -247,7 +247,7 @@ def answer_corpus(
     for name in sizes(model)
   }
   made_of = {"files": files, "model": state, "options": options, "version": __version__}
-  stage = Stage(work.folder, len(work.shards), work, made_of)
+  stage = Stage(work.folder, len(work.shards), work, made_of, by_shard="files")
   with locked(work.folder), engine.opened() as run, StageProgress() as progress:
     check_same(stage)
     return progress.finish(stage, run)

@@ -138,6 +138,26 @@ def test_a_run_that_was_ended_goes_on_and_gives_the_same_bytes(model, files, mon
   assert not made and "made before" in capsys.readouterr().out
 
 
+def test_a_source_that_was_mended_is_answered_again(model, tmp_path, monkeypatch, capsys):
+  corpus_of = {name: tmp_path / f"{name}.jsonl" for name in ("a", "b", "c")}
+  for name, source in corpus_of.items():
+    source.write_text('{"text": 3}\n' if name == "c" else '{"text": "Ana"}\n')
+  assert predict(model, *corpus_of.values(), "--output", "out/", "--skip-bad") == 0
+  assert predict(model, *corpus_of.values(), "--output", "mended/") == 2
+  assert "line 1: text: 3; expected a string" in capsys.readouterr().err
+  corpus_of["b"].write_text('{"text": "Rui"}\n')
+  corpus_of["c"].write_text('{"text": "Ana"}\n')
+  made, answered = [], corpus.AnsweredShard.__call__
+  monkeypatch.setattr(
+    corpus.AnsweredShard, "__call__", lambda *x: made.append(x[1]) or answered(*x)
+  )
+  assert predict(model, *corpus_of.values(), "--output", "mended/") == 0
+  assert made == [1, 2]
+  assert [row["text"] for row in read(Path("mended/b.jsonl"))] == ["Rui"]
+  assert predict(model, *corpus_of.values(), "--output", "out/", "--skip-bad") == 2  # is finished
+  assert "out: made with other files; expected the same" in capsys.readouterr().err
+
+
 def test_other_settings_are_refused(model, files, capsys):
   sources = [files / "a", files / "b"]
   assert predict(model, *sources, "--output", "out/") == 0

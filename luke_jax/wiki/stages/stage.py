@@ -127,6 +127,8 @@ class Stage:
   """A folder to make: its number of shards, the function for one, and its inputs.
 
   `made_of` holds everything that the bytes depend on, and `version` counts changes of the code.
+  `by_shard` names its entry that has a value for each shard, in their order, if there is one: where
+  such a value changes before the stage is finished, only that shard is made again.
   """
 
   folder: Path
@@ -134,6 +136,7 @@ class Stage:
   work: Work
   made_of: Mapping[str, Any]
   version: int = 1
+  by_shard: str = ""
 
   @property
   def name(self) -> str:
@@ -143,7 +146,20 @@ class Stage:
   @property
   def key(self) -> str:
     """The hash of what the stage is made of."""
-    parts = [self.name, self.version, self.shards, self.made_of]
+    return self._hash(self.made_of)
+
+  @property
+  def begun(self) -> str:
+    """The hash of what all shards are made of, whatever each has beside it."""
+    shared = {k: list(x) if k == self.by_shard else x for k, x in self.made_of.items()}
+    return self._hash(shared)
+
+  def source(self, shard: int) -> Any:
+    """Returns what one shard alone is made of."""
+    return list(self.made_of[self.by_shard].values())[shard] if self.by_shard else None
+
+  def _hash(self, made_of: Mapping[str, Any]) -> str:
+    parts = [self.name, self.version, self.shards, made_of]
     return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
 
 
@@ -187,7 +203,7 @@ class MakeShard:
         counts = dict(self.stage.work(shard))
       start = f"{self.stage.folder.resolve()}/"
       files = {str(path).removeprefix(start): path.stat().st_size for path in paths}
-      write_json(note, {"counts": counts, "files": files})
+      write_json(note, {"counts": counts, "files": files, "source": self.stage.source(shard)})
     except (InputError, OSError) as fault:
       with contextlib.suppress(OSError):  # a full disk has no room for this either
         write_json(fault_note, str(fault))
@@ -202,7 +218,7 @@ def finish(stage: Stage, engine: Engine) -> Done:
     return done
   folder, stage = stage.folder, under_way(stage)
   _begin(stage)
-  made = _whole_shards(stage.folder)
+  made = _whole_shards(stage)
   missing = [shard for shard in range(stage.shards) if shard not in made]
   try:
     engine(MakeShard(stage), missing)
@@ -273,7 +289,10 @@ def check_same(stage: Stage) -> None:
   Nor is one that was finished and lost some of its files.
   """
   manifest = read_json(stage.folder / MANIFEST) or {}
-  if manifest.get("key", read_json(stage.folder / BEGUN)) not in (None, stage.key):
+  key, now = read_json(stage.folder / BEGUN), stage.begun
+  if manifest:
+    key, now = manifest.get("key"), stage.key
+  if key not in (None, now):
     before = manifest.get("made_of", {})
     other = [name for name, value in stage.made_of.items() if value != before.get(name)]
     expected = "expected the same ones, or another folder"
@@ -297,11 +316,13 @@ def shard_notes(folder: Path, *ends: str) -> dict[int, Path]:
   return {int(path.stem): path for path in files if not is_part(path)}
 
 
-def _whole_shards(folder: Path) -> set[int]:
+def _whole_shards(stage: Stage) -> set[int]:
   """Returns the shards whose files have the sizes of their notes; deletes the other notes.
 
-  A disk that lost its power may have lost what it had said to be written.
+  A disk that lost its power may have lost what it had said to be written. Of a shard whose own
+  source has changed since, the files go as well.
   """
+  folder = stage.folder
   there, made = sizes(folder), set()
   for shard, path in sorted(shard_notes(folder).items()):
     note = read_json(path)
@@ -313,6 +334,10 @@ def _whole_shards(folder: Path) -> set[int]:
       actual = f"{there.get(lost[0], 0)} bytes; expected {files[lost[0]]}"
       warnings.warn(f"{folder / lost[0]}: {actual}: shard {shard} is made again", stacklevel=2)
       path.unlink()
+    elif note.get("source") != stage.source(shard):
+      for name in files:
+        (folder / name).unlink()
+      path.unlink()
     else:
       made.add(shard)
   return made
@@ -322,14 +347,14 @@ def _begin(stage: Stage) -> None:
   """Prepares the folder: only the finished shards of the very same stage stay in it."""
   folder = stage.folder
   begun = read_json(folder / BEGUN)
-  if begun != stage.key:
+  if begun != stage.begun:
     others = (folder / name for name in sizes(folder) if name != LOCK)
     if folder.exists() and not all(map(is_part, others)):
       if begun is None and not (folder / MANIFEST).exists():
         raise InputError(f"{folder}: not a folder of this command; expected it empty or missing")
       _remove(folder)
     folder.mkdir(parents=True, exist_ok=True)
-    write_json(folder / BEGUN, stage.key)
+    write_json(folder / BEGUN, stage.begun)
   (folder / NOTES).mkdir(exist_ok=True)  # a loss of power may have left the note alone
   odd = set(shard_notes(folder, _FAULT, PARTLY).values())
   for path in list(folder.rglob("*")):
