@@ -23,6 +23,7 @@ OF_MODELS = {
   "encoder": "Times the encoder against transformers, side by side.",
   "engine": "Times what a training run spends between its steps.",
   "facts_torch": "Trains an ATLOP in PyTorch on the documents of facts, and scores it.",
+  "gliner_torch": "Times GLiNER's models beside the package gliner, in turn.",
   "graph": "Times the training of TransE beside PyKEEN, in turn.",
   "ner": "Times named entities against the usual transformers loop.",
   "step": "Times an experiment's training step, without the loop around it.",
@@ -43,7 +44,7 @@ def main(arguments: Sequence[str]) -> int:
 
 def _run(name: str = "--help", *arguments: str) -> int | None:
   if name in HELP:
-    listed = (f"  {x:8}  {line}" for x, line in BENCHMARKS.items())
+    listed = (f"  {x:12}  {line}" for x, line in BENCHMARKS.items())
     print("\n".join(["usage: python -m benchmarks NAME ...\n", *listed]))
     return 0
   if name not in BENCHMARKS:

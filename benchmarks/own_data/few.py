@@ -5,8 +5,9 @@
     python benchmarks/own_data/few.py classification POOL TEST --set task.fit_head=false
 
 POOL and TEST are files of examples in JSON lines, such as files.py makes. Each seed draws so many
-examples of every label from POOL; printed are the test score and the calibration error. `--setfit FOLDER` trains SetFit instead (`pip install setfit`,
-which no extra of this project has); FOLDER is a model of sentence-transformers.
+examples of every label from POOL; printed are the test score and the calibration error. `--setfit
+FOLDER` trains SetFit instead (`pip install setfit`, which no extra of this project has); FOLDER is
+a model of sentence-transformers.
 """
 
 import argparse
@@ -19,6 +20,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+
+Example = dict[str, Any]
 
 
 def main() -> None:
@@ -49,7 +52,7 @@ def main() -> None:
   print(f"{statistics.mean(scores):.1f} ± {deviation:.1f}")
 
 
-def read(file: Path) -> list[dict[str, Any]]:
+def read(file: Path) -> list[Example]:
   """Returns the examples of a file."""
   return [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines() if line]
 
@@ -59,14 +62,14 @@ def label(example: dict[str, Any]) -> str:
   return str(example["label"] if "label" in example else example["labels"][0])
 
 
-def draw(pool: list[dict[str, Any]], count: int, seed: int) -> list[dict[str, Any]]:
+def draw(pool: list[Example], count: int, seed: int) -> list[Example]:
   """Returns so many examples of each label."""
   rng, labels = np.random.default_rng(seed), np.array([label(x) for x in pool])
   chosen = [rng.permutation(np.flatnonzero(labels == x))[:count] for x in np.unique(labels)]
   return [pool[i] for i in np.concatenate(chosen)]
 
 
-def ours(options: argparse.Namespace, drawn: list[dict[str, Any]], seed: int) -> tuple[float, float]:
+def ours(options: argparse.Namespace, drawn: list[Example], seed: int) -> tuple[float, float]:
   """Returns the test score and the calibration error of what the command makes of examples."""
   from luke_jax.files import Path as AnyPath
   from luke_jax.formats.files import Faults
@@ -97,7 +100,9 @@ def ours(options: argparse.Namespace, drawn: list[dict[str, Any]], seed: int) ->
   return score, calibration_error(made.answers)
 
 
-def with_setfit(options: argparse.Namespace, drawn: list[dict[str, Any]], seed: int) -> tuple[float, float]:
+def with_setfit(
+  options: argparse.Namespace, drawn: list[Example], seed: int
+) -> tuple[float, float]:
   """Returns the test accuracy of SetFit with its default settings, and no calibration error."""
   from datasets import Dataset
   from setfit import SetFitModel, Trainer, TrainingArguments

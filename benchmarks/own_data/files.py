@@ -48,7 +48,7 @@ def topics(folder: Path) -> tuple[list[Example], list[Example]]:
 
 
 def reviews(folder: Path) -> tuple[list[Example], list[Example]]:
-  """Returns reviews of one and two stars, and as many of four and five: forty each, and the rest."""
+  """Returns forty reviews of one and two stars and as many of four and five, and the rest."""
   lines = "".join(x.read_text(encoding="utf-8") for x in sorted(folder.glob("*.ss"))).splitlines()
   rows: dict[str, list[Example]] = {"good": [], "poor": []}
   for line in lines:

@@ -299,7 +299,9 @@ def main(folder: Path) -> None:
     print(f"{path}: {', '.join(f'{way} {count:,}' for way, count in counts.items())}")
     if split == "train":
       for paragraph in (paragraph for article in found for paragraph in article["paragraphs"]):
-        paragraph["qas"] = [q for q in paragraph["qas"] if "-" not in q["id"] or held_out(q["id"], 3)]
+        paragraph["qas"] = [
+          q for q in paragraph["qas"] if "-" not in q["id"] or held_out(q["id"], 3)
+        ]
       text = json.dumps({"version": "v2.0", "data": found}, ensure_ascii=False)
       (folder / "mixed_train.json").write_text(text, "utf-8")
 

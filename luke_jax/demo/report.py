@@ -160,7 +160,7 @@ def report(
   """Returns the page on everything that the demo made; `text` is the user's, or empty."""
   sections = [
     *english_sections(folder, text, random.Random()),
-    *invented_sections(folder),
+    invented_section(folder),
     show.Section("What was run", _commands(steps, seconds), folded=True),
   ]
   introduction = (
@@ -191,17 +191,6 @@ READ = (
   " the University of Paris."
 )
 QUESTION = "What did Marie Curie teach?"
-# About the invented world of the sample wiki.
-ATTENDED = "Aurelio Verdano wrote A Grammar of Rain in Velmora."
-ALIKE = ("Velmora", "Lokomotiv Gorinsk")
-
-
-def place(text: str, name: str) -> tuple[int, int]:
-  """Returns the span where a name first occurs in a text."""
-  start = text.index(name)
-  return start, start + len(name)
-
-
 DRAWN = {"ner": 2, "relations": 2}  # sentences of a test file
 Parts = list[str | show.Picture]
 
@@ -275,9 +264,8 @@ def _drawn(task: str, chosen: random.Random) -> Sequence[Mapping[str, Any]]:
 PRETRAINING = ("word_loss", "entity_accuracy")
 
 
-def invented_sections(folder: Path) -> list[show.Section]:
-  """Returns the sections on a LUKE pretrained on the sample wiki."""
-  model = luke_jax.load(folder / "luke")
+def invented_section(folder: Path) -> show.Section:
+  """Returns the section on a LUKE pretrained on the sample wiki."""
   first, fresh = (100 * typing_f1(folder, name) for name in ("typing", "typing" + FRESH))
   parts: list[str | show.Picture] = [
     "A wiki of an invented world, from its dump to records, and a LUKE of two layers that learns to"
@@ -286,27 +274,9 @@ def invented_sections(folder: Path) -> list[show.Section]:
     f"Fine-tuned to type names, it has a loose micro F1 of {first:.0f}; without pretraining"
     f" {fresh:.0f}. One seed: a few points either way are chance.",
   ]
-  attention = (
-    "LUKE has a query of its own for each of the four kinds of pairs of words and entities:"
-  )
-  inside = ["Entities whose vectors are alike:", _alike(model), attention, _attention(model)]
-  return [
-    show.Section("LUKE from a dump", parts),
-    show.Section("Its entities and attention", inside, folded=True),
-  ]
+  return show.Section("LUKE from a dump", parts)
 
 
 def typing_f1(folder: Path, name: str) -> float:
   """Returns the loose micro F1 of a run on the test file."""
   return result(folder, name)["scores"]["test"]["f1"]
-
-
-def _alike(model: "Model") -> show.Picture:
-  assert model.processor is not None
-  vocabulary = model.processor.entity_vocab.ids
-  return show.nearest(model, [title for title in ALIKE if title in vocabulary], count=4)
-
-
-def _attention(model: "Model") -> show.Picture:
-  spans = [place(ATTENDED, name) for name in ("Aurelio Verdano", "A Grammar of Rain")]
-  return show.attention(model, ATTENDED, spans)

@@ -37,7 +37,8 @@ from luke_jax.wiki.export.tables import ExportedLink, ExportedPage, ExportedSent
 from luke_jax.wiki.read.markup import LINK
 from luke_jax.wiki.read.own_names import base_title
 from luke_jax.wiki.stages.progress import StageProgress
-from luke_jax.wiki.stages.stage import Engine, Stage, discard, save_array
+from luke_jax.wiki.stages.stage import Engine, Stage, discard
+from luke_jax.wiki.stages.stored import save_array
 
 HELD_OUT = 20  # one page in so many, by its title, is dev: no link of it counts for a name
 SCORED = 2500  # dev pages, about, that have examples

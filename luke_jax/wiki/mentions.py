@@ -28,16 +28,8 @@ from luke_jax.wiki.stages.mentions import (
 )
 from luke_jax.wiki.stages.page_stage import NOWHERE, Titles, shard_path, shards_of
 from luke_jax.wiki.stages.progress import StageProgress
-from luke_jax.wiki.stages.stage import (
-  MANIFEST,
-  Done,
-  Engine,
-  Stage,
-  check_made_of,
-  open_records,
-  read_finished,
-)
-from luke_jax.wiki.stages.string_table import ABSENT
+from luke_jax.wiki.stages.stage import MANIFEST, Done, Engine, Stage, check_made_of, read_finished
+from luke_jax.wiki.stages.stored import ABSENT, open_records
 from luke_jax.wiki.stages.tokens import TOKEN, Names, folded_token, name_of, token_hashes
 
 TABLE = "mentions"

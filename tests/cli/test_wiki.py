@@ -14,7 +14,7 @@ from small_wikis import TOKENIZER, build_wiki, write_wikidata
 from luke_jax.cli import main
 from luke_jax.errors import InputError
 from luke_jax.pipeline.stored import StoredRecords
-from luke_jax.wiki.stages import stage
+from luke_jax.wiki.stages import stored
 
 GOLDENS = Path(__file__).resolve().parents[1] / "goldens/text"
 
@@ -271,7 +271,7 @@ def test_a_disk_that_takes_no_more_is_one_line(arguments, dump, tmp_path):
 
 def test_a_full_disk_is_told_as_one():
   fault = RuntimeError("write() failed: No space left on device; writing x; at byte 307200")
-  assert stage._as_system_error(fault, Path("x")).errno == errno.ENOSPC
+  assert stored._as_system_error(fault, Path("x")).errno == errno.ENOSPC
 
 
 class _Balanced(html.parser.HTMLParser):

@@ -15,7 +15,13 @@ from luke_jax.systems.mpnet import MpnetConfig
 from luke_jax.training.experiment_files import load_experiment
 
 # By the end of a row's name; others are BERTs.
-SYSTEMS = {"base": "mpnet", "luke": "luke", "ernie": "ernie_thu", "roberta": "roberta", "r": "xlm_roberta"}
+SYSTEMS = {
+  "base": "mpnet",
+  "luke": "luke",
+  "ernie": "ernie_thu",
+  "roberta": "roberta",
+  "r": "xlm_roberta",
+}
 FRESH = ("roberta", "xlm_roberta")  # no weights of theirs are among the free data
 
 

@@ -18,7 +18,7 @@ from luke_jax.pipeline.reads import cached
 from luke_jax.tasks.linking.names import NONE, Meanings, NameTable, key_of, names_in
 from luke_jax.tasks.predictions import Evidence
 from luke_jax.text.tokenizer import Bounds
-from luke_jax.wiki.stages.stage import save_array
+from luke_jax.wiki.stages.stored import save_array
 
 MANIFEST, MODEL = "knowledge.json", "model"
 ABOUT, OFFSETS, VECTORS = "about.jsonl", "about_offsets.npy", "vectors.npy"

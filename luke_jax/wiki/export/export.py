@@ -28,8 +28,8 @@ from luke_jax.wiki.stages.stage import (
   discard,
   finished,
   read_finished,
-  save_array,
 )
+from luke_jax.wiki.stages.stored import save_array
 
 CARD = "README.md"
 _TABLES: tuple[tables.TableName, ...] = ("pages", "sentences", "links")

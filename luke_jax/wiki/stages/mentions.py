@@ -24,8 +24,7 @@ from luke_jax.files.copies import local
 from luke_jax.wiki.read.own_names import base_title
 from luke_jax.wiki.read.pages import Page
 from luke_jax.wiki.stages.page_stage import NOWHERE, Shards, Title, Titles
-from luke_jax.wiki.stages.stage import lines_of, save_array
-from luke_jax.wiki.stages.string_table import StringTable
+from luke_jax.wiki.stages.stored import StringTable, lines_of, save_array
 from luke_jax.wiki.stages.tokens import LINE_END, TOKEN, Names, name_of, token_hashes, write_names
 
 # Of name n, the candidates are at starts[n]:starts[n + 1]: pages, and the links of each.

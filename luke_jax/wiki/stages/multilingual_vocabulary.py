@@ -12,7 +12,7 @@ from luke_jax.files import Path, read_json, whole
 from luke_jax.wiki.read.wikidata import SQL, Sitelink, read_items, read_sql
 from luke_jax.wiki.stages.page_stage import Titles
 from luke_jax.wiki.stages.stage import MANIFEST, check_made_of, read_finished
-from luke_jax.wiki.stages.string_table import ABSENT
+from luke_jax.wiki.stages.stored import ABSENT
 from luke_jax.wiki.stages.vocabulary_stage import SPECIAL, link_counts, most_linked
 
 EXPECTED = "expected wb_items_per_site.sql.gz of Wikidata, or its JSON dump"

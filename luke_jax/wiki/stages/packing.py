@@ -22,7 +22,7 @@ from luke_jax.text.sentence_piece import SentencePieceTokenizer
 from luke_jax.wiki.read.markup import Paragraph
 from luke_jax.wiki.stages.linked_sentences import Sentence, split_paragraph
 from luke_jax.wiki.stages.page_stage import NOWHERE, Shards, Titles, shard_path
-from luke_jax.wiki.stages.stage import write_records
+from luke_jax.wiki.stages.stored import write_records
 from luke_jax.wiki.stages.vocabulary_stage import IDS, UNKNOWN_ID
 
 WIDTH = 4  # bytes of an id

@@ -18,8 +18,14 @@ from luke_jax.wiki.read.dump import DumpPart, Site, read_pages
 from luke_jax.wiki.read.markup import LINK
 from luke_jax.wiki.read.pages import Page, page_from_bytes, page_from_raw, page_to_bytes
 from luke_jax.wiki.stages.plain_mentions import PlainMentions
-from luke_jax.wiki.stages.stage import Done, read_records, save_array, write_records
-from luke_jax.wiki.stages.string_table import StringTable, write_string_table
+from luke_jax.wiki.stages.stage import Done
+from luke_jax.wiki.stages.stored import (
+  StringTable,
+  read_records,
+  save_array,
+  write_records,
+  write_string_table,
+)
 
 ARTICLES = 0  # the namespace of the pages that are read
 _OPTIONS = "group_size:8,zstd:1"

@@ -15,7 +15,8 @@ from luke_jax.pipeline.metadata import Metadata, StoredFile, tokenizer_hash, wri
 from luke_jax.text import Processor, load_entity_vocab, load_tokenizer, save_processor
 from luke_jax.wiki.stages.packing import RecordLimits
 from luke_jax.wiki.stages.page_stage import shard_path
-from luke_jax.wiki.stages.stage import open_records, read_finished, read_records, write_records
+from luke_jax.wiki.stages.stage import read_finished
+from luke_jax.wiki.stages.stored import open_records, read_records, write_records
 
 _OPTIONS = "group_size:1"  # for random access
 RECORDS_PER_FILE = 2**14  # about 40 MB, which a worker has in memory

@@ -44,7 +44,8 @@ from luke_jax.wiki.stages.plain_mentions import (
   as_string,
 )
 from luke_jax.wiki.stages.shuffle_stage import RECORDS_PER_FILE
-from luke_jax.wiki.stages.stage import Done, Stage, lines_of
+from luke_jax.wiki.stages.stage import Done, Stage
+from luke_jax.wiki.stages.stored import lines_of
 from luke_jax.wiki.stages.tokens import name_of, write_named
 from luke_jax.wiki.stages.vocabulary_stage import Selection
 

@@ -23,8 +23,7 @@ from luke_jax.errors import InputError
 from luke_jax.files import Path
 from luke_jax.files.copies import local
 from luke_jax.wiki.read.titles import normalized_form
-from luke_jax.wiki.stages.stage import save_array
-from luke_jax.wiki.stages.string_table import ABSENT, StringTable, hash_of, write_string_table
+from luke_jax.wiki.stages.stored import ABSENT, StringTable, hash_of, save_array, write_string_table
 
 _KEYS, _NAMES, _BUCKETS = "beginnings.npy", "beginning_names.npy", "beginning_buckets.npy"
 _FACTOR = np.uint64(0x9E3779B97F4A7C15)  # odd, so a longer n-gram's hash loses no bit

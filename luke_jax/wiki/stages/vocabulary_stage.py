@@ -12,7 +12,7 @@ from luke_jax.files.copies import local
 from luke_jax.text import EntityVocab, load_entity_vocab, save_entity_vocab
 from luke_jax.text.tokenizer import MASK, PAD, UNKNOWN
 from luke_jax.wiki.stages.page_stage import NOWHERE, Shards, Titles
-from luke_jax.wiki.stages.stage import save_array
+from luke_jax.wiki.stages.stored import save_array
 
 SPECIAL = (PAD, UNKNOWN, MASK)  # with the ids 0, 1, 2
 VOCABULARY, IDS, UNKNOWN_ID = "entity_vocab.jsonl", "ids.npy", "unknown_id.npy"

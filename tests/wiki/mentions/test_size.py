@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from luke_jax.wiki.mentions import Mentions
-from luke_jax.wiki.stages.string_table import write_string_table
+from luke_jax.wiki.stages.stored import write_string_table
 
 FOLDERS = ("mention_links", "mention_names", "mention_counts", "mentions")
 TABLE = """

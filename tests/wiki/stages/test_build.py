@@ -46,7 +46,7 @@ def resolve(pages):
 def unshuffled(result):
   """All records in the order of the dump."""
   from luke_jax.pipeline.stored import record_from_bytes
-  from luke_jax.wiki.stages.stage import open_records
+  from luke_jax.wiki.stages.stored import open_records
 
   paths = sorted((result.folder / "records").glob("*.array_record"))
   records = []

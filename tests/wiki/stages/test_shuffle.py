@@ -7,7 +7,7 @@ import pytest
 from wiki_builds import contents, made, origins
 
 from luke_jax.pipeline.stored import StoredRecords
-from luke_jax.wiki.stages import shuffle_stage, stage
+from luke_jax.wiki.stages import shuffle_stage, stored
 from luke_jax.wiki.stages.engines import local
 from luke_jax.wiki.stages.page_stage import shard_path
 from luke_jax.wiki.stages.shuffle_stage import Scatter, read_scattered
@@ -26,7 +26,7 @@ def source(tmp_path):
   left = iter(records)
   for number, size in enumerate(SIZES):
     path = shard_path(folder, "records", number, len(SIZES))
-    stage.write_records(path, [next(left) for _ in range(size)], "group_size:1,snappy")
+    stored.write_records(path, [next(left) for _ in range(size)], "group_size:1,snappy")
   return folder, records
 
 
@@ -56,7 +56,7 @@ def test_every_record_is_in_its_place(most, held, source, tmp_path, monkeypatch)
 def test_few_files_are_opened_and_one_at_a_time(source, tmp_path, monkeypatch):
   monkeypatch.setattr(shuffle_stage, "_MOST_SHARDS", 3)
   opened, most, now = [], 0, 0
-  original = stage.open_records
+  original = stored.open_records
 
   class Counted:
     def __init__(self, reader):
@@ -76,7 +76,7 @@ def test_few_files_are_opened_and_one_at_a_time(source, tmp_path, monkeypatch):
     opened.append(path)
     return Counted(original(path, expected))
 
-  monkeypatch.setattr(stage, "open_records", counting)
+  monkeypatch.setattr(stored, "open_records", counting)
   monkeypatch.setattr(shuffle_stage, "open_records", counting)
   folder = scattered(tmp_path / "scattered", source[0])
   assert len(opened) == len(SIZES)
@@ -93,7 +93,7 @@ def test_a_build_leaves_the_records_in_the_order_of_the_permutation(built, setti
   before = [
     record
     for path, size in zip(paths, counts, strict=True)
-    for record in stage.read_records(path, size)
+    for record in stored.read_records(path, size)
   ]
   after = [record.to_bytes() for record in StoredRecords(str(built.folder / "pretraining"))]
   order = origins(len(before), 5)

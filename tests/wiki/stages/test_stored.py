@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from peak_memory import PEAK
 
 from luke_jax.errors import InputError
-from luke_jax.wiki.stages import string_table
-from luke_jax.wiki.stages.string_table import StringTable, write_string_table
+from luke_jax.wiki.stages import stored
+from luke_jax.wiki.stages.stored import StringTable, write_string_table
 
 
 @given(names=st.lists(st.text()), others=st.lists(st.text()))
@@ -29,7 +29,7 @@ def test_it_is_a_dict(names, others, tmp_path_factory):
 
 
 def test_colliding_strings_are_told_apart(tmp_path, monkeypatch):
-  monkeypatch.setattr(string_table, "hash_of", lambda data: 2**64 - 1 - len(data))
+  monkeypatch.setattr(stored, "hash_of", lambda data: 2**64 - 1 - len(data))
   names = [str(number) for number in range(300)]
   write_string_table(tmp_path, names)
   table = StringTable(tmp_path)
@@ -41,7 +41,7 @@ def test_homes_are_the_high_bits_of_a_product():
   hashes = np.array([0, 1, 2**63, 2**64 - 1, 0x123456789ABCDEF0], np.uint64)
   for homes in (1, 3, 1000, 2**31 + 7):
     expected = [int(hash) * homes >> 64 for hash in hashes]
-    assert string_table._scaled(hashes, homes).tolist() == expected
+    assert stored._scaled(hashes, homes).tolist() == expected
 
 
 def test_it_pickles_as_its_folder(tmp_path):
@@ -60,7 +60,7 @@ BUILD = f"""
 import sys
 {PEAK}
 from pathlib import Path
-from luke_jax.wiki.stages.string_table import write_string_table
+from luke_jax.wiki.stages.stored import write_string_table
 before = peak()
 number = int(sys.argv[2])
 write_string_table(Path(sys.argv[1]), (f"A title with number {{i:07}}" for i in range(number)))
