@@ -11,6 +11,7 @@ from luke_jax.cli.process import HANDLED, ask_for_huge_pages, keep_programs, lea
 from luke_jax.errors import InputError
 
 OF_DATA = {
+  "corpus": "Times names in a corpus beside transformers and spaCy, in turn.",
   "pipeline": "Times the making of pretraining batches.",
   "text": "Times texts to inputs against transformers' tokenizer.",
   "wiki": "Times all stages from a dump to training records.",
@@ -30,11 +31,12 @@ OF_MODELS = {
   "tener": "Times a TENER beside the same network in PyTorch.",
   "train": "Times steps of fine-tuning beside PyTorch with transformers and peft.",
 }
+OF_SIZES = {"growth": "Draws how cost grows with words, entities, labels, texts and chips."}
 OF_COMMITS = {
   "record": "Measures a commit by a few figures, and says what moved since the last.",
   "curves": "Draws these figures over the commits.",
 }
-BENCHMARKS = OF_MODELS | OF_DATA | OF_PLANS | OF_COMMITS
+BENCHMARKS = OF_MODELS | OF_DATA | OF_PLANS | OF_SIZES | OF_COMMITS
 
 
 def main(arguments: Sequence[str]) -> int:

@@ -126,6 +126,8 @@ def main(
 ) -> None:
   """Times names of twenty typed kinds beside the package `gliner`, in turn.
 
+      python -m benchmarks gliner_torch --model uni-small
+
   Args:
     model: One of bi-base, uni-small, uni-base, tiny.
     texts: That are read together; twenty are also read one by one.

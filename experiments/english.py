@@ -329,6 +329,7 @@ ROWS = {
   "typing-ernie": english(
     "English: typing", as_system(typing, ErnieThuConfig), ERNIE, "run.epochs=1"
   ),
+  "typing-base": english("English: typing", on_mpnet(typing), "MPNet", "run.epochs=1"),
   "typing-roberta": english("English: typing", fresh(typing, ROBERTA), NO_ROBERTA, "run.epochs=5"),
   "typing-xlm-r": english("English: typing", fresh(typing, XLM_R, 256), NO_XLM_R, "run.epochs=5"),
   "ner-box": english("English: ner, dates too", names_and_times, "MiniLM"),

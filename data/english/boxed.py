@@ -7,20 +7,12 @@ WNUT-17 without what is hidden, and that of Re-DocRED with all. FOLDER is datase
 
 import dataclasses
 import sys
-from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import luke_jax
 from data import box
-from luke_jax import files
-from luke_jax.formats.files import Faults
-from luke_jax.inference.predicting import predictions
-from luke_jax.inference.settings import ENTRY, KEY, SURE, task_of
-from luke_jax.model import Model
+from luke_jax.inference.settings import ENTRY, KEY, SURE
 from luke_jax.runs.models import measured
-from luke_jax.tasks.calibration import calibration_error
-from luke_jax.tasks.evaluation import Evaluation
 
 HIDDEN = ("NUM", "TIME")
 TESTS = {"CrossNER": "test_crossner", "WNUT-17": "test_wnut17", "Re-DocRED": "test_redocred"}
@@ -35,28 +27,15 @@ def main(adapter: str, target: Path, folder: Path) -> None:
   ours = {name: x for name, x in model.rest[KEY].items() if name not in (ENTRY, SURE)}
   ours["settings"] = {**ours["settings"], "hidden": list(HIDDEN)}
   model = dataclasses.replace(model, rest={**model.rest, KEY: ours})
-  answers = [y for x in DEVS for y in scored(model, folder / f"{x}.jsonl").answers]
-  ours[ENTRY] = list(measured(answers)[0])
-  record = {**ours["run"]}
-  record["scores"] = {"dev": record["scores"]["dev"]}
+  devs = [box.scored(model, folder / f"{x}.jsonl", hidden=HIDDEN) for x in DEVS]
+  ours[ENTRY] = list(measured([x for dev in devs for x in dev.answers])[0])
   parts = "{0}_timed.jsonl, {0}_redocred.jsonl"
-  record["data"] = [{**x, "file": parts.format(x["split"])} for x in record["data"]]
+  data = [{**x, "file": parts.format(x["split"])} for x in ours["run"]["data"]]
+  record = {**ours["run"], "data": data, "scores": {"dev": ours["run"]["scores"]["dev"]}}
   for split, name in TESTS.items():
-    path = folder / f"{name}.jsonl"
-    tested = scored(model, path, () if split == "Re-DocRED" else HIDDEN)
-    record["scores"][split] = {x: round(y, 6) for x, y in tested.scores.items()}
-    known = {"split": split, "file": path.name, "examples": len(tested.wanted)}
-    record["data"] = [*record["data"], {**known, "sha256": files.sha256(files.Path(path))}]
-    print(split, record["scores"][split], f"{calibration_error(tested.answers):.3f}")
+    path, hidden = folder / f"{name}.jsonl", () if split == "Re-DocRED" else HIDDEN
+    record = box.with_scores(record, split, path, box.scored(model, path, hidden=hidden))
   box.write(model, record, LICENCE, target)
-
-
-def scored(model: Model, path: Path, hidden: Sequence[str] = HIDDEN) -> Evaluation:
-  """Returns the scores of a model on a file."""
-  task: Any = task_of(model, hidden=tuple(hidden), skip_bad=True)
-  faults = Faults(skip=True)
-  found = predictions(model, task, task.read(files.Path(path), faults), faults)
-  return task.evaluate(*map(list, zip(*found, strict=True)))
 
 
 if __name__ == "__main__":

@@ -12,9 +12,7 @@ from typing import Any
 import luke_jax
 from data import box
 from data.english.zero_shot import asking, evaluation_of, meaning, sets
-from luke_jax import files
 from luke_jax.inference.settings import KEY
-from luke_jax.tasks.calibration import calibration_error
 
 LICENCE = "pages of the English Wikipedia, CC BY-SA; labels and descriptions of CoDEx's types, MIT,"
 LICENCE += " from Wikidata, CC0; WordNet 3.1, WordNet's licence; Re-DocRED, MIT"
@@ -31,11 +29,7 @@ def main(adapter: str, target: Path, originals: Path) -> None:
   for name, path, labels in sets(originals, "test"):
     split = "WNUT-17" if name == "wnut17" else f"CrossNER {name}"
     found = evaluation_of(model, asking(model, labels), path)
-    of_split = {x: round(y, 4) for x, y in found.scores.items()}
-    record["scores"] = {**record["scores"], split: of_split}
-    known = {"split": split, "file": path.name, "examples": len(found.wanted)}
-    record["data"] = [*record["data"], {**known, "sha256": files.sha256(files.Path(path))}]
-    print(split, of_split, f"{calibration_error(found.answers):.3f}", flush=True)
+    record = box.with_scores(record, split, path, found)
   box.write(model, record, LICENCE, target)
 
 

@@ -39,7 +39,7 @@ def run(
       luke-jax serve runs/ner --host 0.0.0.0
 
   Args:
-    models: Directories or names of models, or folders of runs; without any, those in the box.
+    models: Directories, names or runs of models, or english-base; without any, those of english.
     backbone: Directory of the backbone, for adapters whose own luke-jax get does not know.
     host: Address to listen at; 0.0.0.0 for all of this machine.
     port: Port to listen at; 0 for any that is free.
@@ -81,7 +81,7 @@ def try_page(
       luke-jax try runs/ner english/ner
 
   Args:
-    models: Directories or names of models, or folders of runs.
+    models: Directories, names or runs of models, or english-base; without any, those of english.
     backbone: Directory of the backbone, for adapters whose own luke-jax get does not know.
     port: Port of this machine; 0 for any that is free.
     no_browser: Prints the address and opens nothing.

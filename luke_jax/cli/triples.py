@@ -8,7 +8,6 @@ from typing import Annotated, Any
 
 from tyro.conf import OmitArgPrefixes, Positional, arg
 
-from luke_jax import english
 from luke_jax.cli.predict import (
   STANDARD_INPUT,
   Shards,
@@ -44,7 +43,7 @@ def run(
   /,
   *,
   output: Annotated[str, arg(metavar="PATH")] = "",
-  names: Path | None = None,
+  names: Path = Path("english/ner"),
   facts: Path = Path("english/facts"),
   linker: Path | None = None,
   labels: str = "",
@@ -71,8 +70,7 @@ def run(
   Args:
     sources: File of texts, a text, an object of JSON, or - for standard input; or shards.
     output: File for the facts. Of a corpus, a folder.
-    names: Directory, name or run of a model that finds names; without it english/ner, or
-      english-base/ner with english-base/facts.
+    names: Directory, name or run of a model that finds names.
     facts: Directory, name or run of a model of facts.
     linker: Directory or run of a model that says what names mean.
     labels: For a model with labels at run time: those of the names to look for.
@@ -83,7 +81,6 @@ def run(
   """
   if threshold is not None and not 0 <= threshold <= 1:
     raise InputError(f"--threshold: {threshold:g}; expected a number from 0 to 1")
-  names = names or english.beside(facts, "ner")
   asked = (names, facts, linker, labels, relations, threshold)
   if is_corpus(sources, output):
     if each:

@@ -6,12 +6,11 @@ from luke_jax.errors import InputError
 from luke_jax.files import Path
 
 NAME, BASE = "english", "english-base"
-# Each a folder here: those that answer by themselves, and one that needs a catalogue.
-TASKS, LINKING = ("ner", "labels", "qa", "facts", "typing"), "linking"
+LINKING = "linking"  # which needs a catalogue; the others answer by themselves
 _HERE = Path(__file__).parent
 # Boxes by the names of their backbones, with their folders and what is in them.
 BOXES: dict[str, tuple[Path, Sequence[str]]] = {
-  NAME: (_HERE, (*TASKS, LINKING)),
+  NAME: (_HERE, ("ner", "labels", "qa", "facts", "typing", LINKING)),
   BASE: (_HERE / "base", ("ner", "labels")),
 }
 
@@ -25,10 +24,11 @@ def directory(task: str, box: str = NAME) -> Path:
   return folder / task
 
 
-def beside(model: Path, task: str) -> Path:
-  """Returns the name of the model for a task in the box of a model, or else in the first."""
-  box = str(model.parent)
-  return Path(f"{box if box in BOXES else NAME}/{task}")
+def answering(model: Path) -> list[Path]:
+  """Returns a model, or those of a box that answer by themselves by the name of that."""
+  if model.exists() or str(model) not in BOXES:
+    return [model]
+  return [model / task for task in BOXES[str(model)][1] if task != LINKING]
 
 
 def named(directory: Path) -> str:

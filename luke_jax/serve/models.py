@@ -60,11 +60,12 @@ def served(models: Mapping[str, Model]) -> dict[str, ServedModel]:
 
 
 def read_models(paths: Iterable[str | Path], backbone: Path | None = None) -> dict[str, Model]:
-  """Reads models by their directories or names; those in the box if there are none.
+  """Reads models by their directories or names, or that of a box; the first box if there are none.
 
   `backbone` is that of the adapters among them.
   """
-  chosen = list(paths) or [Path(english.NAME) / task for task in english.TASKS]
+  asked = list(paths) or [english.NAME]
+  chosen = [model for path in asked for model in english.answering(Path(path))]
   models = {}
   for path in chosen:
     directory = model_directory(Path(path))

@@ -139,6 +139,7 @@ def test_a_run_that_was_ended_goes_on_and_gives_the_same_bytes(model, files, mon
 
 
 def test_a_source_that_was_mended_is_answered_again(model, tmp_path, monkeypatch, capsys):
+  monkeypatch.chdir(tmp_path)
   corpus_of = {name: tmp_path / f"{name}.jsonl" for name in ("a", "b", "c")}
   for name, source in corpus_of.items():
     source.write_text('{"text": 3}\n' if name == "c" else '{"text": "Ana"}\n')
