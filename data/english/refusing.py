@@ -10,6 +10,7 @@ sure from the score .9 on. FOLDER is datasets/english unless it is given.
 
 import dataclasses
 import json
+import math
 import shutil
 import sys
 from pathlib import Path
@@ -25,6 +26,7 @@ from luke_jax.inference.settings import ENTRY, KEY, SURE, task_of
 from luke_jax.runs.models import SURE_SHARE, measured
 from luke_jax.tasks.answers import token_f1
 from luke_jax.tasks.calibration import Answered
+from luke_jax.tasks.predictions import Answer
 from luke_jax.tasks.qa.files import read
 from luke_jax.tasks.qa.score import evaluate, null_odds
 
@@ -38,12 +40,12 @@ def main(adapter: Path, target: Path, folder: Path) -> None:
   config = json.loads((target / "config.json").read_text(encoding="utf-8"))
   ours = config[KEY]
   ours.pop(ENTRY, None)
-  margin = margin_of([predicted(target, folder / "qa" / name, 0.0) for name in DEVS])
+  devs = [predicted(target, folder / "qa" / name) for name in DEVS]
+  margin = margin_of(devs)
   ours["settings"]["null_threshold"] = margin
-  write(target, config)
   answers: list[Answered] = []
-  for name in DEVS:
-    answers += evaluate(*predicted(target, folder / "qa" / name, margin)).answers
+  for examples, found in devs:
+    answers += evaluate(examples, [with_margin(x, margin) for x in found]).answers
   calibration, sure = measured(answers)
   ours |= {ENTRY: list(calibration), SURE: sure or SURE_SHARE}
   write(target, config)
@@ -57,12 +59,22 @@ def write(target: Path, config: dict[str, Any]) -> None:
   (target / "config.json").write_text(json.dumps(config, indent=2) + "\n", encoding="utf-8")
 
 
-def predicted(adapter: Path, path: Path, margin: float) -> tuple[list, list]:
-  """Returns the questions of a file and their answers with a margin, scores as computed."""
+def predicted(adapter: Path, path: Path) -> tuple[list, list]:
+  """Returns the questions of a file and their answers without a margin, scores as computed."""
   model = luke_jax.load(adapter)
-  task = dataclasses.replace(task_of(model), null_threshold=margin)
+  model = dataclasses.replace(
+    model, rest={**model.rest, KEY: {k: x for k, x in model.rest[KEY].items() if k != ENTRY}}
+  )
+  task = dataclasses.replace(task_of(model), null_threshold=0.0)
   pairs = list(predictions(model, task, read(files.Path(path), Faults())))
   return [x for x, _ in pairs], [x for _, x in pairs]
+
+
+def with_margin(answers: list[Answer], margin: float) -> list[Answer]:
+  """Returns answers as they are where "no answer" has to be so much surer than the best."""
+  weights = [x.score * (1 if x.text else math.exp(-margin)) for x in answers]
+  scored = [x._replace(score=y / sum(weights)) for x, y in zip(answers, weights, strict=True)]
+  return sorted(scored, key=lambda x: -x.score)
 
 
 def margin_of(devs: list[tuple[list, list]]) -> float:
