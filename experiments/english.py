@@ -296,7 +296,7 @@ ROWS = {
     f"task.train={','.join(TRAIN_FACTS + PHRASES)}",
     *("run.epochs=6", "run.evaluate_every=null", "run.best_metric=null"),
   ),
-  # `english-base/facts`, by the clock: documents twice, sentences, denied ones and some phrases.
+  # By the clock: documents twice, sentences, denied ones and some phrases. Not in the box yet.
   "facts-base": english(
     "English: facts",
     on_mpnet(facts),
