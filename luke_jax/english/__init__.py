@@ -11,7 +11,7 @@ _HERE = Path(__file__).parent
 # Boxes by the names of their backbones, with their folders and what is in them.
 BOXES: dict[str, tuple[Path, Sequence[str]]] = {
   NAME: (_HERE, ("ner", "labels", "qa", "facts", "typing", LINKING)),
-  BASE: (_HERE / "base", ("ner", "labels", "qa")),
+  BASE: (_HERE / "base", ("ner", "labels", "qa", "typing")),
 }
 
 
