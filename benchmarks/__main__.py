@@ -31,7 +31,7 @@ OF_MODELS = {
   "tener": "Times a TENER beside the same network in PyTorch.",
   "train": "Times steps of fine-tuning beside PyTorch with transformers and peft.",
 }
-OF_SIZES = {"growth": "Draws how cost grows with words, entities, labels, texts and chips."}
+OF_SIZES = {"growth": "Draws how cost grows with words, entities, labels and texts."}
 OF_COMMITS = {
   "record": "Measures a commit by a few figures, and says what moved since the last.",
   "curves": "Draws these figures over the commits.",

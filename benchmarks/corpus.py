@@ -7,7 +7,7 @@ SENTENCES is a file of JSON lines with `text`. Each side is a command of its own
 that reads two files and writes the names: `luke-jax predict ner english/ner` with `--workers 2`, a
 pipeline of transformers over the same MiniLM with batches of 32, and `nlp.pipe` in two processes
 over a network of the sizes of spaCy's small English model. The last two have random weights in
-what finds names, which changes no speed.
+what finds names.
 """
 
 import dataclasses

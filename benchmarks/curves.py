@@ -19,16 +19,21 @@ def picture(lines: Sequence[Line]) -> str:
   machines = list(dict.fromkeys(line.machine for line in lines))
   rows = -(-len(names) // COLUMNS)
   height = rows * HEIGHT + 18 * len(machines) + 10
-  box = f'viewBox="0 0 {WIDTH * COLUMNS} {height}" font-family="sans-serif" font-size="11"'
-  parts = [f'<svg xmlns="http://www.w3.org/2000/svg" {box}>']
-  parts.append('<rect width="100%" height="100%" fill="#fff"/>')
+  parts = []
   for place, name in enumerate(names):
     x, y = place % COLUMNS * WIDTH, place // COLUMNS * HEIGHT
     parts.append(f'<g transform="translate({x} {y})">{_curves(name, lines, machines)}</g>')
   for number, machine in enumerate(machines):
     y = rows * HEIGHT + 18 * (number + 1)
-    parts.append(_text(LEFT, y, machine, COLOURS[number % len(COLOURS)]))
-  return "\n".join([*parts, "</svg>\n"])
+    parts.append(text(LEFT, y, machine, COLOURS[number % len(COLOURS)]))
+  return sheet(WIDTH * COLUMNS, height, parts)
+
+
+def sheet(width: int, height: int, parts: Sequence[str]) -> str:
+  """Returns a picture of parts, as SVG on white."""
+  box = f'viewBox="0 0 {width} {height}" font-family="sans-serif" font-size="11"'
+  white = '<rect width="100%" height="100%" fill="#fff"/>'
+  return "\n".join([f'<svg xmlns="http://www.w3.org/2000/svg" {box}>', white, *parts, "</svg>\n"])
 
 
 def _curves(name: str, lines: Sequence[Line], machines: Sequence[str]) -> str:
@@ -36,7 +41,7 @@ def _curves(name: str, lines: Sequence[Line], machines: Sequence[str]) -> str:
   values = [line.figures[name] for _, line in points]
   low, high = min(values), max(values)
   width, height = WIDTH - LEFT - RIGHT, HEIGHT - TOP - BOTTOM
-  parts = [_text(LEFT, 14, name), _text(LEFT, 27, f"{low:g} to {high:g}", "#666")]
+  parts = [text(LEFT, 14, name), text(LEFT, 27, f"{low:g} to {high:g}", "#666")]
   for number, machine in enumerate(machines):
     colour, places = COLOURS[number % len(COLOURS)], []
     for i, line in points:
@@ -50,11 +55,12 @@ def _curves(name: str, lines: Sequence[Line], machines: Sequence[str]) -> str:
         parts.append(f"{circle}<title>{about}</title></circle>")
     parts.append(f'<polyline points="{" ".join(places)}" fill="none" stroke="{colour}"/>')
   dates = dict.fromkeys((lines[0].date, lines[-1].date))
-  return "".join([*parts, _text(LEFT, HEIGHT - 6, " to ".join(dates), "#666")])
+  return "".join([*parts, text(LEFT, HEIGHT - 6, " to ".join(dates), "#666")])
 
 
-def _text(x: int, y: int, text: str, fill: str = "#000") -> str:
-  return f'<text x="{x}" y="{y}" fill="{fill}">{escape(text)}</text>'
+def text(x: float, y: float, words: str, fill: str = "#000", anchor: str = "start") -> str:
+  """Returns words at a place of a picture, that start or end there."""
+  return f'<text x="{x}" y="{y}" fill="{fill}" text-anchor="{anchor}">{escape(words)}</text>'
 
 
 def main(*, record: Path = RECORD, output: Path = ROOT / "docs/record.svg") -> None:

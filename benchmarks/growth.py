@@ -1,4 +1,4 @@
-"""How cost grows: a picture of curves, measured on this machine or read off compiled TPU programs.
+"""Curves of cost, measured on this machine, by words, entities, batches, labels and texts.
 
 Each curve is kept in growth.json with its machine, so that some can be measured again alone.
 """
@@ -7,7 +7,6 @@ import dataclasses
 import json
 import time
 from collections.abc import Callable, Iterator, Sequence
-from html import escape
 from pathlib import Path as LocalPath
 from typing import Annotated, Any
 
@@ -17,17 +16,14 @@ from rich.table import Table
 from tyro.conf import Positional, arg
 
 import luke_jax
+from benchmarks.curves import sheet, text
 from benchmarks.encoder import BatchSizes, inputs
 from benchmarks.label_times import TEXT
-from luke_jax.cli.plan import PlannedStep
 from luke_jax.convert.published import ENGLISH
 from luke_jax.errors import InputError
 from luke_jax.files import Path, cores_and_processor, read_json, write_json, write_text
 from luke_jax.models.network import Network, apply, initial_params, prepared
 from luke_jax.models.system import Backbone, System
-from luke_jax.plan.chips import GIB, parse_topology
-from luke_jax.plan.compiling import OutOfMemory
-from luke_jax.plan.plan import Plan
 from luke_jax.systems.luke import LukeConfig
 from luke_jax.systems.modernbert import ModernBertConfig
 from luke_jax.terminal import Console
@@ -43,7 +39,6 @@ SIZES: dict[str, Any] = {
 }
 LUKE = LukeConfig(**SIZES, entity_vocab_size=1000, entity_emb_size=128)
 MODERN = ModernBertConfig(**SIZES | {"intermediate_size": 1024})
-PRETRAINING = ROOT / "experiments/pretraining.py:luke-base"
 TEXTS = ROOT / "data/english/sample/relations/train.jsonl"
 Point = tuple[float, float]
 ROUNDS, SHORT = 3, 1.0  # calls, and seconds of them all, at least
@@ -134,38 +129,6 @@ def texts() -> dict[str, Sequence[Point]]:
   return {"english/ner": points}
 
 
-def table() -> dict[str, Sequence[Point]]:
-  """Compiles LUKE-base's pretraining on 16 chips for tables of entities."""
-  points = []
-  for entities in (500_000, 1_000_000, 2_000_000, 4_000_000, 6_000_000):
-    changes = ("data.batch_size=128", f"model.entity_vocab_size={entities}")
-    points.append((float(entities), _compiled("v5e:4x4", changes).memory.total / GIB))
-  return {"GiB a chip": points}
-
-
-def chips() -> dict[str, Sequence[Point]]:
-  """Compiles LUKE-base's pretraining with eight sequences a chip."""
-  plans = []
-  for side in (2, 4, 8, 16):
-    count = side * side
-    changes = (f"data.batch_size={8 * count}", f"mesh.replica={max(1, count // 16)}")
-    plans.append((count, _compiled(f"v5e:{side}x{side}", changes)))
-  return {
-    "in all": [(count, 1e3 * plan.step_seconds) for count, plan in plans],
-    "waiting for others": [(count, 1e3 * plan.alone_seconds) for count, plan in plans],
-  }
-
-
-def _compiled(topology: str, changes: tuple[str, ...]) -> Plan:
-  """Returns the plan of a pretraining step."""
-  assignments = (*changes, "run.accumulation=1", "run.steps=1000", "run.epochs=null")
-  step = PlannedStep(Path(PRETRAINING), assignments, parse_topology(topology))
-  compiled = step.compiled()
-  if isinstance(compiled, OutOfMemory):
-    raise InputError(f"{topology}: {step.advice(compiled)}")
-  return step.plan(compiled)
-
-
 # What grows, with what it is and what it costs.
 PARTS: dict[str, tuple[Callable[[], dict[str, Sequence[Point]]], str, str]] = {
   "words": (words, "words of a text", "ms"),
@@ -173,10 +136,7 @@ PARTS: dict[str, tuple[Callable[[], dict[str, Sequence[Point]]], str, str]] = {
   "batch": (batch, "texts read together, 64 words each", "ms a text"),
   "labels": (labels, "labels looked for in a sentence", "ms"),
   "texts": (texts, "sentences", "s"),
-  "table": (table, "entities in the table, LUKE-base", "GiB a chip of 16, v5e"),
-  "chips": (chips, "chips of v5e, LUKE-base", "ms a step"),
 }
-COMPILED = ("table", "chips")
 WIDTH, HEIGHT, COLUMNS = 300, 210, 3
 LEFT, TOP, RIGHT, BOTTOM = 44, 40, 14, 36
 COLOURS, TENFOLD = ("#3465a4", "#cc7000"), 10
@@ -185,13 +145,11 @@ COLOURS, TENFOLD = ("#3465a4", "#cc7000"), 10
 def picture(parts: list[Curves]) -> str:
   """Returns all curves as SVG, both axes by powers."""
   rows = -(-len(parts) // COLUMNS)
-  box = f'viewBox="0 0 {WIDTH * COLUMNS} {rows * HEIGHT}" font-family="sans-serif" font-size="11"'
-  lines = [f'<svg xmlns="http://www.w3.org/2000/svg" {box}>']
-  lines.append('<rect width="100%" height="100%" fill="#fff"/>')
+  found = []
   for place, part in enumerate(parts):
     x, y = place % COLUMNS * WIDTH, place // COLUMNS * HEIGHT
-    lines.append(f'<g transform="translate({x} {y})">{"".join(_part(part))}</g>')
-  return "\n".join([*lines, "</svg>\n"])
+    found.append(f'<g transform="translate({x} {y})">{"".join(_part(part))}</g>')
+  return sheet(WIDTH * COLUMNS, rows * HEIGHT, found)
 
 
 def _part(part: Curves) -> Iterator[str]:
@@ -205,10 +163,10 @@ def _part(part: Curves) -> Iterator[str]:
     x, y = np.log(np.array(point) / low) / spans * room
     return LEFT + x, HEIGHT - BOTTOM - y
 
-  yield _text(LEFT, 14, f"{part.up} by {part.across}")
+  yield text(LEFT, 14, f"{part.up} by {part.across}")
   for number, (name, points) in enumerate(part.points.items()):
     colour = COLOURS[number % len(COLOURS)]
-    yield _text(LEFT + 110 * number, 29, name, colour)
+    yield text(LEFT + 110 * number, 29, name, colour)
     places = [place(point) for point in points]
     joined = " ".join(f"{x:.1f},{y:.1f}" for x, y in places)
     yield f'<polyline points="{joined}" fill="none" stroke="{colour}"/>'
@@ -217,14 +175,10 @@ def _part(part: Curves) -> Iterator[str]:
       yield f"{circle}<title>{point[0]:,.0f}: {point[1]:.3g}</title></circle>"
   for value, y in ((low[1], HEIGHT - BOTTOM), (high[1], TOP + 4)):
     shown = f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
-    yield _text(LEFT - 6, y, shown, "#666", "end")
-  yield _text(LEFT, HEIGHT - 20, f"{low[0]:,.0f}", "#666")
-  yield _text(WIDTH - RIGHT, HEIGHT - 20, f"{high[0]:,.0f}", "#666", "end")
-  yield _text(LEFT, HEIGHT - 6, part.machine, "#999")
-
-
-def _text(x: float, y: float, text: str, fill: str = "#000", anchor: str = "start") -> str:
-  return f'<text x="{x}" y="{y}" fill="{fill}" text-anchor="{anchor}">{escape(text)}</text>'
+    yield text(LEFT - 6, y, shown, "#666", "end")
+  yield text(LEFT, HEIGHT - 20, f"{low[0]:,.0f}", "#666")
+  yield text(WIDTH - RIGHT, HEIGHT - 20, f"{high[0]:,.0f}", "#666", "end")
+  yield text(LEFT, HEIGHT - 6, part.machine, "#999")
 
 
 def main(
@@ -234,10 +188,9 @@ def main(
   kept: Path = Path(KEPT),
   output: Path = Path(PICTURE),
 ) -> None:
-  """Measures how cost grows with words, entities, batches, labels, texts, tables and chips.
+  """Measures how cost grows with words, entities, batches, labels and texts, in some minutes.
 
-  The last two are compiled by the TPU's compiler, half an hour of two cores; the others take some
-  minutes. Needs `luke-jax get english`, and the extra `tpu` for the last two.
+  Needs `luke-jax get english`.
 
       python -m benchmarks growth words labels
 
@@ -251,8 +204,8 @@ def main(
   found: dict[str, Any] = dict(read_json(kept) or {})
   for name in parts or tuple(PARTS):
     measure, across, up = PARTS[name]
-    machine = "the TPU's compiler" if name in COMPILED else cores_and_processor()
-    found[name] = dataclasses.asdict(Curves(name, across, up, measure(), machine))
+    curves = Curves(name, across, up, measure(), cores_and_processor())
+    found[name] = dataclasses.asdict(curves)
     write_json(kept, found)
     _print(Curves(**found[name]))
   write_text(output, picture([Curves(**found[name]) for name in PARTS if name in found]))

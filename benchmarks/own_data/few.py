@@ -33,7 +33,6 @@ def main() -> None:
   parser.add_argument("--model", type=Path, default=Path("english"))
   parser.add_argument("--examples", type=int, default=8)
   parser.add_argument("--seeds", type=int, nargs="+", default=[0, 1, 2, 3, 4])
-  parser.add_argument("--folds", type=int)
   parser.add_argument("--set", action="append", default=[])
   parser.add_argument("--setfit", default="")
   options = parser.parse_args()
@@ -78,7 +77,7 @@ def ours(options: argparse.Namespace, drawn: list[Example], seed: int) -> tuple[
   from luke_jax.model import Model
   from luke_jax.runs.models import run_model
   from luke_jax.runs.recipes import task_experiment
-  from luke_jax.runs.training import cross_validated, run
+  from luke_jax.runs.training import run
   from luke_jax.tasks.calibration import calibration_error
   from luke_jax.tasks.running import checked, read_examples
 
@@ -87,10 +86,7 @@ def ours(options: argparse.Namespace, drawn: list[Example], seed: int) -> tuple[
     file.write_text("".join(json.dumps(x) + "\n" for x in drawn), encoding="utf-8")
     files, settings = (AnyPath(file), None), [*options.set, f"run.seed={seed}"]
     chosen = task_experiment(options.task, files, options.model, settings)
-    if options.folds:
-      cross_validated(chosen, AnyPath(folder) / "run", options.folds)
-    else:
-      run(chosen, AnyPath(folder) / "run")
+    run(chosen, AnyPath(folder) / "run")
     model = Model.of(run_model(AnyPath(folder) / "run")[0])
   task, faults = task_of(model), Faults(skip=True)  # the few texts that are longer than a row
   examples = checked(task, read_examples(task, str(options.test), faults), faults)

@@ -71,7 +71,7 @@ def predicted(adapter: Path, path: Path) -> tuple[list, list]:
 
 
 def with_margin(answers: list[Answer], margin: float) -> list[Answer]:
-  """Returns answers as they are where "no answer" has to be so much surer than the best."""
+  """Returns answers, to .004, as they are where "no answer" has to be so much surer."""
   weights = [x.score * (1 if x.text else math.exp(-margin)) for x in answers]
   scored = [x._replace(score=y / sum(weights)) for x, y in zip(answers, weights, strict=True)]
   return sorted(scored, key=lambda x: -x.score)

@@ -28,10 +28,10 @@ def test_parts_that_are_not_measured_stay(tmp_path, monkeypatch, capsys):
 
   monkeypatch.setitem(growth.PARTS, "words", (measured, "words", "ms"))
   kept, picture = Path(tmp_path / "growth.json"), Path(tmp_path / "growth.svg")
-  old = growth.Curves("chips", "chips", "ms a step", {"LUKE": [(4, 1), (16, 1)]}, "compiled")
-  kept.write_text(json.dumps({"chips": vars(old)}))
+  old = growth.Curves("texts", "texts", "s", {"LUKE": [(4, 1), (16, 1)]}, "2 cores")
+  kept.write_text(json.dumps({"texts": vars(old)}))
   growth.main(("words",), kept=kept, output=picture)
-  assert set(json.loads(kept.read_text())) == {"words", "chips"}
-  assert "ms a step by chips" in picture.read_text() and "2 parts" in capsys.readouterr().out
+  assert set(json.loads(kept.read_text())) == {"words", "texts"}
+  assert "s by texts" in picture.read_text() and "2 parts" in capsys.readouterr().out
   with pytest.raises(InputError, match="wings: no such part; expected some of words, "):
     growth.main(("wings",), kept=kept, output=picture)

@@ -9,6 +9,7 @@ finished.
 
 import contextlib
 import dataclasses
+import functools
 import hashlib
 import json
 import warnings
@@ -76,7 +77,11 @@ class Stage:
 
   def source(self, shard: int) -> Any:
     """Returns what one shard alone is made of."""
-    return list(self.made_of[self.by_shard].values())[shard] if self.by_shard else None
+    return self._sources[shard] if self.by_shard else None
+
+  @functools.cached_property
+  def _sources(self) -> Sequence[Any]:
+    return tuple(self.made_of[self.by_shard].values())
 
   def _hash(self, made_of: Mapping[str, Any]) -> str:
     parts = [self.name, self.version, self.shards, made_of]
